@@ -21,7 +21,7 @@ t.test('kinds are found by apiVersion and by group and version', async (t) => {
   t.throws(() => scheme.type('core.v1.Nothing'), RangeError);
 });
 
-t.test('resources', async (t) => {
+t.test('resources are found by their plural name', async (t) => {
   const pods = scheme.resource('', 'v1', 'pods');
   t.equal(pods?.type.name, 'core.v1.Pod');
   t.equal(pods?.listKind, 'PodList');
@@ -35,7 +35,7 @@ t.test('resources', async (t) => {
   }
 });
 
-t.test('fields', async (t) => {
+t.test('fields have the merge rules and names of their declarations', async (t) => {
   const pod = scheme.type('core.v1.PodSpec');
   const containers = pod.byName.get('containers');
   t.equal(containers?.type?.name, 'core.v1.Container');
@@ -53,7 +53,7 @@ t.test('fields', async (t) => {
   }
 });
 
-t.test('a reference to nothing is refused', async (t) => {
+t.test('a reference to an unknown type is refused', async (t) => {
   const broken = {
     group: 'core' as const,
     version: 'v1',

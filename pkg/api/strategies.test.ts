@@ -167,7 +167,7 @@ t.test('defaults are stable', (t) => {
     strategy.defaults?.(once, testContext);
     const twice = copyJson(once);
     strategy.defaults?.(twice, testContext);
-    t.strictSame(twice, once, `${resource.resource}: a second time changes nothing`);
+    t.strictSame(twice, once, `${resource.resource}: defaults are idempotent`);
   }
   t.end();
 });

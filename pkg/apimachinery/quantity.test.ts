@@ -14,7 +14,7 @@ import {
   value,
 } from '#apimachinery/quantity.js';
 
-t.test('canonical form', async (t) => {
+t.test('quantities have the canonical form of 1.24', async (t) => {
   const rows: [string, string][] = [
     ['0', '0'],
     ['0m', '0'],
@@ -55,7 +55,7 @@ t.test('canonical form', async (t) => {
   for (const [text, want] of rows) t.equal(canonicalQuantity(text), want, `${text} → ${want}`);
 });
 
-t.test('invalid quantities', async (t) => {
+t.test('invalid quantities are refused', async (t) => {
   for (const text of ['', ' 1', '1 ', 'x', '.', '-', '1.2.3', '1kk', '1i', '1e', '1e+', '1KI', '1e999', '1,5', '٣']) {
     t.equal(isQuantity(text), false, JSON.stringify(text));
     t.throws(() => parseQuantity(text), { name: 'QuantityError' });

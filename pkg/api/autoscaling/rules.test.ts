@@ -4,7 +4,7 @@ import { horizontalPodAutoscalerStrategy } from '#api/autoscaling/v2/horizontalp
 import { checkRules, checkStatusRules, type RuleRow } from '#api/testing/rule-table.js';
 import type { Draft } from '#api/testing/strategy-table.js';
 
-t.test('horizontal pod autoscalers of version 1', (t) => {
+t.test('horizontal pod autoscalers of version 1 are validated as in 1.24', (t) => {
   const base: Draft = {
     metadata: { name: 'h', namespace: 'ns' },
     spec: { scaleTargetRef: { kind: 'Deployment', name: 'd' }, maxReplicas: 5 },
@@ -63,7 +63,7 @@ t.test('horizontal pod autoscalers of version 1', (t) => {
   t.end();
 });
 
-t.test('horizontal pod autoscalers of version 2', (t) => {
+t.test('horizontal pod autoscalers of version 2 are validated as in 1.24', (t) => {
   const base: Draft = {
     metadata: { name: 'h', namespace: 'ns' },
     spec: { scaleTargetRef: { kind: 'Deployment', name: 'd' }, maxReplicas: 5 },

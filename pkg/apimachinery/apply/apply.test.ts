@@ -99,7 +99,7 @@ const template = (...containers: object[]) => ({ template: { spec: { containers 
 /** The stored form, with the messages that are always present. */
 const stored = (spec: object) => decodeValue(structuredClone({ spec }), type).object.spec;
 
-t.test('a created object belongs to its creator', async (t) => {
+t.test('the creator manages all fields of a new object', async (t) => {
   const story = new Story();
   story.update('kubectl-client-side-apply', (object) => {
     Object.assign(object, {
@@ -164,7 +164,7 @@ t.test('an update moves changed fields to the updater', async (t) => {
   story.update('a', (o) => Object.assign(o, deployment({ replicas: 1, paused: true, ...template(container('x')) })));
   const before = story.entries;
   story.update('b', () => undefined);
-  t.strictSame(story.entries, before, 'nothing changed: nothing moves');
+  t.strictSame(story.entries, before, 'without changes all fields keep their managers');
   story.update('b', (object) => {
     (object.spec as JsonObject).replicas = 2;
   });
@@ -192,12 +192,12 @@ t.test('an update moves changed fields to the updater', async (t) => {
       };
     });
   }
-  t.equal(story.entries.length, 10, 'old updaters are joined');
+  t.equal(story.entries.length, 10, 'old updaters are merged');
   t.ok(story.entries.some((entry) => entry.manager === 'ancient-changes'));
   story.update('z', (object) => {
     (object.metadata as JsonObject).managedFields = [{}];
   });
-  t.strictSame(story.entries, [], 'a client may forget them all');
+  t.strictSame(story.entries, [], 'a client may drop all managers');
 });
 
 t.test('apply creates, changes and removes', async (t) => {
@@ -230,9 +230,13 @@ t.test('apply creates, changes and removes', async (t) => {
     { labels: { l: '1' } },
   );
   t.equal(story.apply('me', same), false);
-  t.strictSame(story.live, before, 'applying the same again changes nothing, times included');
+  t.strictSame(story.live, before, 'the same apply again changes nothing, not even times');
   t.equal(story.apply('me', deployment({ replicas: 2, ...template(container('x:2')) })), true);
-  t.strictSame(story.spec, stored({ replicas: 2, ...template(container('x:2')) }), 'what is applied no more is gone');
+  t.strictSame(
+    story.spec,
+    stored({ replicas: 2, ...template(container('x:2')) }),
+    'a field that is no longer applied is removed',
+  );
   t.equal(story.metadata.labels, undefined);
   t.equal(story.metadata.name, 'web');
   t.equal(story.apply('me', deployment({ replicas: 2, ...template(container('x:2', { stdin: false })) })), false);
@@ -260,7 +264,7 @@ t.test('fields of other managers stay', async (t) => {
   t.match(story.live, { metadata: { annotations: { note: 'x' } } });
 });
 
-t.test('conflicts', async (t) => {
+t.test('an apply that changes fields of other managers gets conflicts', async (t) => {
   const story = new Story();
   story.apply('me', deployment({ replicas: 1, ...template(container('x:1')) }));
   const conflicts = conflictsOf(() => story.apply('you', deployment({ replicas: 2, ...template(container('x:2')) })));
@@ -270,12 +274,12 @@ t.test('conflicts', async (t) => {
     fields: ['.spec.replicas', '.spec.template.spec.containers[name="a"].image'],
   });
   story.apply('you', deployment({ replicas: 1 }));
-  t.match(story.fields('you'), { 'f:spec': { 'f:replicas': {} } }, 'the same value is shared');
+  t.match(story.fields('you'), { 'f:spec': { 'f:replicas': {} } }, 'managers share a field with the same value');
   story.apply('me', deployment(template(container('x:1'))));
-  t.equal(story.spec.replicas, 1, 'one of two owners gives it up: it stays');
+  t.equal(story.spec.replicas, 1, 'a field stays while another manager owns it');
   story.apply('me', deployment({ replicas: 5, ...template(container('x:1')) }), { force: true });
   t.equal(story.spec.replicas, 5);
-  t.equal(story.fields('you'), undefined, 'the other lost all it had');
+  t.equal(story.fields('you'), undefined, 'a manager without fields is removed');
   story.update('hpa', (object) => {
     (object.spec as JsonObject).replicas = 7;
   });
@@ -284,7 +288,7 @@ t.test('conflicts', async (t) => {
     'Apply failed with 1 conflict: conflict with "hpa" using apps/v1: .spec.replicas',
   );
   story.apply('me', deployment(template(container('x:1'))));
-  t.equal(story.spec.replicas, 7, 'given up to its new manager');
+  t.equal(story.spec.replicas, 7, 'the field stays with its new manager');
   story.update('hpa', (object) => Object.assign(object, { status: { replicas: 1 } }), 'status');
 });
 
@@ -306,11 +310,15 @@ t.test('fields of client-side apply are taken over', async (t) => {
     (object.metadata as JsonObject).annotations = { [annotation]: JSON.stringify(applied) };
   });
   const next = deployment({ replicas: 3, ...template(container('x:2')) });
-  t.not(conflictsOf(() => story.apply('other', next, { clientSideApply })).message, '', 'not by others');
+  t.not(
+    conflictsOf(() => story.apply('other', next, { clientSideApply })).message,
+    '',
+    'only the client itself takes over the fields',
+  );
   story.apply('kubectl', next, { clientSideApply });
   t.match(story.spec, template(container('x:2')));
   const { annotations } = story.metadata;
-  t.strictSame(JSON.parse(annotations[annotation] ?? ''), next, 'the annotation is kept up to date');
+  t.strictSame(JSON.parse(annotations[annotation] ?? ''), next, 'the annotation is updated');
   story.update('kubectl-edit', (object) => {
     (object.spec as JsonObject).replicas = 9;
   });
@@ -321,7 +329,7 @@ t.test('fields of client-side apply are taken over', async (t) => {
   );
 });
 
-t.test('refusals', async (t) => {
+t.test('invalid configurations are refused', async (t) => {
   const story = new Story();
   const rows: [object, RegExp, number?][] = [
     [{ apiVersion: 'apps/v2', kind: 'Deployment' }, /Incorrect version specified in apply patch/, 400],
@@ -354,10 +362,10 @@ t.test('refusals', async (t) => {
   story.update('b', (object) => {
     (object.metadata as JsonObject).managedFields = [{ manager: 'x', operation: 'Nonsense' }];
   });
-  t.match(story.entries, [{ manager: 'a' }], 'malformed entries are passed over');
+  t.match(story.entries, [{ manager: 'a' }], 'malformed entries count as absent');
 });
 
-t.test('members named like Object.prototype members', async (t) => {
+t.test('members named like members of Object.prototype are ordinary', async (t) => {
   const story = new Story();
   story.update('a', (o) =>
     Object.assign(o, deployment(template(container('x')), { labels: { toString: 'x', b: 'y' } })),
@@ -418,7 +426,7 @@ t.test('null and empty remain distinct', (t) => {
   }
   const fields = { 'f:spec': { 'f:template': { 'f:metadata': { 'f:labels': {} } } } };
   const live = labelled(null);
-  t.strictSame(prune(type, live, fields, fields), labelled(null), 'what stays of an earlier apply');
+  t.strictSame(prune(type, live, fields, fields), labelled(null), 'fields of an earlier apply remain');
   t.end();
 });
 
@@ -436,7 +444,7 @@ t.test('the writer of an empty required list becomes its manager', (t) => {
       }),
     );
   t.strictSame(written({ limits: [] })[0]?.fieldsV1, { 'f:spec': { 'f:limits': {} } });
-  t.strictSame(written({}), [], 'and has no manager if it is absent');
+  t.strictSame(written({}), [], 'an absent list has no manager');
   t.end();
 });
 
@@ -447,7 +455,7 @@ t.test('a reset of fields by the endpoint alone is no change', async (t) => {
   const reset = unmanagedBy(['status']);
   for (const replicas of [3, 2 ** 40]) {
     const applied = { ...deployment({ replicas: 1 }), status: { replicas } };
-    t.equal(story.apply('a', applied, { reset }), false, `nor is ${replicas} looked at`);
+    t.equal(story.apply('a', applied, { reset }), false, `${replicas} is not validated`);
     t.strictSame(story.live?.status, before);
   }
 });

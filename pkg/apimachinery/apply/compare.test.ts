@@ -22,7 +22,7 @@ const scheme = schemeFor(kubernetesDialect);
 const compared = (...call: Parameters<typeof compare>) => allSteps(compare(...call));
 const structs = [...scheme.typeNames()].map((name) => scheme.type(name)).filter(({ shape }) => shape === 'struct');
 
-t.test('two versions of objects of every type', async (t) => {
+t.test('comparisons are consistent for objects of every type', async (t) => {
   const random = seededRandom(seed);
   const objects = new RandomObjects(random);
   const same = (actual: FieldSet, expected: FieldSet, what: string) => {
@@ -35,19 +35,19 @@ t.test('two versions of objects of every type', async (t) => {
     const next = withoutDuplicates(type, randomChange(object, objects.object(type), random));
     const there = compared(type, object, next);
     const copied = compared(type, object, copyJson(next));
-    same(copied.touched, there.touched, `${type.name}: touched, whether shared or not`);
-    same(copied.removed, there.removed, `${type.name}: removed, whether shared or not`);
+    same(copied.touched, there.touched, `${type.name}: same touched fields for a copy`);
+    same(copied.removed, there.removed, `${type.name}: same removed fields for a copy`);
     const back = compared(type, next, object);
     same(
       there.removed,
       difference(back.touched, there.touched),
-      `${type.name}: what is removed is new on the way back`,
+      `${type.name}: removed fields are new in the reverse comparison`,
     );
     if (there.isSame !== back.isSame || there.isSame !== (isEmptySet(there.touched) && isEmptySet(there.removed)))
-      t.fail(`${type.name}: whether it is the same, SEED=${seed}`);
+      t.fail(`${type.name}: isSame agrees with the changes, SEED=${seed}`);
     const hidden = setOfFields(['metadata.labels', 'spec']);
     const seen = compared(type, object, next, hidden);
-    same(seen.touched, recursiveDifference(there.touched, hidden), `${type.name}: what is passed over`);
+    same(seen.touched, recursiveDifference(there.touched, hidden), `${type.name}: hidden fields are skipped`);
     if (!there.isSame) changes++;
   }
   t.ok(changes > structs.length / 4);

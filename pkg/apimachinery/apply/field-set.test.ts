@@ -60,13 +60,13 @@ t.test('unchanged parts are shared', async (t) => {
   t.equal(union(a, setOfFields(['spec.a'])), a);
 });
 
-t.test('paths in messages', async (t) => {
+t.test('paths are formatted for messages', async (t) => {
   const path = ['f:spec', 'k:{"port":80,"protocol":"TCP"}', 'v:"x"', 'i:0'];
   t.equal(pathText(path), '.spec[port=80,protocol="TCP"][="x"][0]');
   t.equal(pathText(['k:{broken']), '[{broken]');
 });
 
-t.test('the form of a set', async (t) => {
+t.test('the form of a set tells whether it is sorted', async (t) => {
   t.equal(formOf({ 'f:a': { '.': {}, 'k:{"a":1}': {} } }), 'ordered');
   for (const value of [{ 'f:a': { 'k:{}': {}, '.': {} }, 'v:1': {} }, { 'i:1': {} }, { 'f:b': {}, 'f:a': {} }])
     t.equal(formOf(value), 'unordered');

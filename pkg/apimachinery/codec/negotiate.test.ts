@@ -2,7 +2,7 @@ import t from 'tap';
 import { bareMediaType, negotiateResponse, requestEncoding } from '#apimachinery/codec/negotiate.js';
 import { kubernetesDialect, orchDialect } from '#apimachinery/dialect.js';
 
-t.test('response negotiation', async (t) => {
+t.test('the Accept header selects the encoding of a response', async (t) => {
   const table = 'application/json;as=Table;v=v1;g=meta.k8s.io';
   const offer = { transforms: ['Table', 'PartialObjectMetadata'] };
   t.match(negotiateResponse(undefined, orchDialect), { encoding: 'json', mediaType: 'application/json' });
@@ -30,7 +30,7 @@ t.test('response negotiation', async (t) => {
   t.throws(() => negotiateResponse('application/yaml', orchDialect, { encodings: ['json'] }), { code: 406 });
 });
 
-t.test('the encoding of a request body', async (t) => {
+t.test('the Content-Type header names the encoding of a request', async (t) => {
   t.equal(requestEncoding(undefined, orchDialect), 'json');
   t.equal(requestEncoding('application/json; charset=utf-8', orchDialect), 'json');
   t.equal(requestEncoding('application/vnd.orch.protobuf', orchDialect), 'protobuf');

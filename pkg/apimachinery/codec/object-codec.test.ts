@@ -8,7 +8,7 @@ const codec = new ObjectCodec(scheme);
 const configMap = scheme.kind('v1', 'ConfigMap');
 if (configMap === undefined) throw new Error('no ConfigMap');
 
-t.test('an object in every encoding', async (t) => {
+t.test('an object survives every encoding', async (t) => {
   const object = { kind: 'ConfigMap', apiVersion: 'v1', metadata: { name: 'a' }, data: { x: 'yes', y: '12:30' } };
   for (const encoding of ['json', 'yaml', 'protobuf'] as const) {
     const bytes = codec.encode(object, configMap, encoding);
@@ -23,7 +23,7 @@ t.test('an object in every encoding', async (t) => {
   });
 });
 
-t.test('a kind without kind and apiVersion', async (t) => {
+t.test('a watch event is decoded without kind and apiVersion', async (t) => {
   const expected = scheme.kind('v1', 'WatchEvent');
   if (expected === undefined) throw new Error('no WatchEvent');
   const body = Buffer.from('{"type":"ADDED"}');
@@ -32,7 +32,7 @@ t.test('a kind without kind and apiVersion', async (t) => {
   }
 });
 
-t.test('objects of another kind', async (t) => {
+t.test('objects of another than the expected kind are refused', async (t) => {
   const rows: [object, string][] = [
     [{ kind: 'Service', apiVersion: 'v1' }, 'Service in version "v1" cannot be handled as a ConfigMap'],
     [{ kind: 'Nothing', apiVersion: 'v1' }, 'no kind "Nothing" is registered for version "v1"'],

@@ -16,7 +16,7 @@ t.test('only JSON values are accepted', async (t) => {
   t.strictSame(parseYAML(encodeYAML(value).toString()), value);
 });
 
-t.test('hostile documents', async (t) => {
+t.test('hostile documents are refused', async (t) => {
   const bomb = ['a: &a [x,x,x,x,x,x,x,x,x,x]'];
   for (const [i, name] of [...'bcdefghi'].entries())
     bomb.push(`${name}: &${name} [${Array(9).fill(`*${'abcdefgh'[i]}`)}]`);
@@ -25,7 +25,7 @@ t.test('hostile documents', async (t) => {
   }
 });
 
-t.test('repeated keys', async (t) => {
+t.test('repeated keys are refused', async (t) => {
   const repeated = (text: string, at: string) =>
     t.throws(() => parseYAML(text), { message: `yaml: unmarshal errors:\n  ${at} already set in map` }, text);
   repeated('a: 1\nb: 2\na: 3', 'line 3: key "a"');
@@ -42,7 +42,7 @@ t.test('repeated keys', async (t) => {
   });
 });
 
-t.test('repeated keys in bodies of clients', async (t) => {
+t.test('repeated keys in client bodies are reported and the last one counts', async (t) => {
   const rows: [text: string, value: unknown, repeated: string[]][] = [
     ['a: 1\nb: 2\na: 3', { a: 3, b: 2 }, ['line 3: key "a" already set in map']],
     // The line of the value, and errors inside it come first.
@@ -80,7 +80,7 @@ t.test('merges of large maps are limited, even indirect ones', async (t) => {
   t.equal(Object.keys((parseYAML(`a: &a {${members}}\nb: {<<: *a}`) as { b: object }).b).length, 20_000);
 });
 
-t.test('JSON is YAML', async (t) => {
+t.test('JSON documents take the fast path', async (t) => {
   for (const text of ['{"a":[1,-2.5e3,"x\\n",true,null,{"__proto__":{"b":1}}]}', ' \n{"a":{}}\n']) {
     t.same(parseYAML(text), JSON.parse(text));
   }

@@ -9,7 +9,7 @@ import {
   parseCIDR,
 } from '#apimachinery/net/ip.js';
 
-t.test('addresses and blocks', (t) => {
+t.test('addresses and blocks are parsed as in 1.24', (t) => {
   const families: [string, 0 | 4 | 6][] = [
     ['1.2.3.4', 4],
     ['::', 6],

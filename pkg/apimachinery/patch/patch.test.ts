@@ -18,7 +18,7 @@ function frozen<T>(value: T): T {
   return value;
 }
 
-t.test('JSON patch', async (t) => {
+t.test('JSON patches have the results and errors of 1.24', async (t) => {
   const rows: [string, unknown, unknown[], unknown][] = [
     ['add a member', { a: 1 }, [{ op: 'add', path: '/b', value: 2 }], { a: 1, b: 2 }],
     ['add replaces', { a: 1 }, [{ op: 'add', path: '/a', value: null }], { a: null }],
@@ -116,12 +116,16 @@ t.test('JSON patch', async (t) => {
   }
   for (const [name, patch, code] of refusals) t.throws(() => jsonPatch(target, patch), { code }, name);
   const doubling = Array.from({ length: 40 }, () => ({ op: 'copy', from: '/o', path: '/o/x' }));
-  t.throws(() => jsonPatch({ o: { y: 'x'.repeat(10_000) } }, doubling), { code: 422 }, 'documents do not explode');
+  t.throws(
+    () => jsonPatch({ o: { y: 'x'.repeat(10_000) } }, doubling),
+    { code: 422 },
+    'copies cannot multiply the document',
+  );
   const deep: unknown = JSON.parse(`${'['.repeat(20_000)}${']'.repeat(20_000)}`);
   t.throws(() => jsonPatch({}, [{ op: 'add', path: '/a', value: deep }]), { code: 400 });
 });
 
-t.test('merge patch', async (t) => {
+t.test('merge patches have the results of 1.24', async (t) => {
   const rows: [unknown, unknown, unknown][] = [
     [{ a: 'b' }, { a: 'c' }, { a: 'c' }],
     [{ a: 'b' }, { b: 'c' }, { a: 'b', b: 'c' }],
@@ -145,7 +149,7 @@ t.test('merge patch', async (t) => {
   t.throws(() => mergePatch({}, JSON.parse(`${'{"a":'.repeat(20_000)}1${'}'.repeat(20_000)}`)), { code: 400 });
 });
 
-t.test('strategic merge patch', async (t) => {
+t.test('strategic merge patches have the results and errors of 1.24', async (t) => {
   const base = frozen({
     metadata: { labels: { a: '1', b: '2' }, finalizers: ['x', 'y'] },
     spec: {
@@ -179,7 +183,7 @@ t.test('strategic merge patch', async (t) => {
   t.strictSame(names(run({ spec: { containers: [{ name: 'a', $patch: 'delete' }] } })), ['b']);
   t.strictSame(names(run({ spec: { containers: [{ $patch: 'replace' }, { name: 'z' }] } })), ['z']);
   const twice = [{ $patch: 'replace' }, { name: 'z' }, { name: 'z' }];
-  t.strictSame(names(run({ spec: { containers: twice } })), ['z', 'z'], 'what replaces a list is not merged');
+  t.strictSame(names(run({ spec: { containers: twice } })), ['z', 'z'], 'a replacement of a list is not merged');
   t.strictSame(names(run({ spec: { '$setElementOrder/containers': [{ name: 'b' }, { name: 'a' }] } })), ['b', 'a']);
   t.strictSame(
     names(
@@ -258,7 +262,7 @@ t.test('strategic merge patch', async (t) => {
   for (const [patch, code] of refusals) t.throws(() => run(patch), { code }, JSON.stringify(patch));
 });
 
-t.test('a message that is replaced instead of merged', async (t) => {
+t.test('a message with the strategy replace is not merged', async (t) => {
   const selector = { matchLabels: { app: 'a' } };
   const patch = { spec: { selector: { matchExpressions: [] } } };
   const outcome = (version: string) =>
@@ -267,7 +271,7 @@ t.test('a message that is replaced instead of merged', async (t) => {
   t.strictSame(outcome('v1beta1'), { spec: { selector: { ...selector, matchExpressions: [] } } });
 });
 
-t.test('invalid base64 bytes', async (t) => {
+t.test('invalid base64 in a patch is refused', async (t) => {
   const why = conversionFailure(scheme.type('core.v1.Secret'), { data: { a: 'YQ==', b: 'Bad_Value!' } });
   t.equal(why, 'error decoding from json: illegal base64 data at input byte 3');
 });

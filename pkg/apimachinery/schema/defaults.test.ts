@@ -46,7 +46,7 @@ t.test('absent fields of an object and its present parts get defaults', async (t
 
 t.test('an empty field counts as absent unless it is a pointer', async (t) => {
   t.strictSame(filled({ name: '', count: 0, sorts: [] }), { ...filled({}), count: 0 });
-  t.strictSame(filled(filled({})), filled({}), 'what is filled in stays');
+  t.strictSame(filled(filled({})), filled({}), 'set values stay');
 });
 
 t.test('a field whose gate is off stays absent', async (t) => {

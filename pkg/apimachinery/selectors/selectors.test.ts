@@ -35,7 +35,7 @@ t.test('label selectors match', async (t) => {
   t.equal(parseLabelSelector('app=web').exactValue('app'), 'web');
 });
 
-t.test('invalid label selectors', async (t) => {
+t.test('invalid label selectors are refused', async (t) => {
   const rows: [string, string][] = [
     ['a,', "found '', expected: identifier after ','"],
     ['=a', "found '=', expected: !, identifier, or 'end of string'"],
@@ -52,7 +52,7 @@ t.test('invalid label selectors', async (t) => {
   t.throws(() => parseLabelSelector('a/b/c'), /a qualified name must consist of/);
 });
 
-t.test('selectors of objects', async (t) => {
+t.test('selectors in objects are compiled', async (t) => {
   t.equal(selectorFromObject(undefined).matches({}), false);
   t.equal(selectorFromObject({}).isEverything, true);
   const selector = selectorFromObject({
@@ -101,7 +101,7 @@ t.test('many requirements match if each of them does', async (t) => {
   t.notOk(parseFieldSelector('a!=1,a!=2').matches({ a: '2' }));
 });
 
-t.test('field selectors', async (t) => {
+t.test('field selectors match', async (t) => {
   const selector = parseFieldSelector('spec.nodeName==n1,status.phase!=Running');
   t.ok(selector.matches({ 'spec.nodeName': 'n1', 'status.phase': 'Pending' }));
   t.ok(selector.matches({ 'spec.nodeName': 'n1' }));

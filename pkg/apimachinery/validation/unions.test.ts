@@ -40,7 +40,7 @@ const at = FieldPath.of('spec');
 
 t.test('set members are in declaration order; empty ones without pointer are unset', async (t) => {
   t.strictSame(memberNames(sources), ['network', 'disk', 'memory']);
-  t.strictSame(memberNames(named), ['disk', 'memory'], 'a discriminator is no member');
+  t.strictSame(memberNames(named), ['disk', 'memory'], 'a discriminator is not a member');
   const sourcesOf = membersOf<Source>(sources);
   t.strictSame(sourcesOf({ memory: {}, disk: {}, network: {} }), ['network', 'disk', 'memory']);
   t.strictSame(sourcesOf({}), []);
@@ -98,7 +98,7 @@ t.test('a field that excludes others clashes with those that are set', async (t)
   const clashes = clashOf<{ block?: object; pods?: object; text?: string }>(excluding, 'block');
   t.equal(clashes({ block: {} }), false);
   t.equal(clashes({ pods: {}, text: 'x' }), false);
-  t.equal(clashes({ block: {}, text: '' }), false, 'an empty text is none');
+  t.equal(clashes({ block: {}, text: '' }), false, 'an empty text counts as unset');
   t.equal(clashes({ block: {}, pods: {} }), true);
   t.equal(clashes({ block: {}, text: 'x' }), true);
   t.throws(() => clashOf(excluding, 'text' as never), new RangeError('text excludes nothing'));

@@ -299,12 +299,12 @@ const updateMutating: RuleRow[] = [
   ],
 ];
 
-t.test('validating webhook configurations', async (t) => {
+t.test('validating webhook configurations are validated as in 1.24', async (t) => {
   checkRules(t, validatingWebhookConfigurationStrategy, base, create);
   checkUpdateRules(t, validatingWebhookConfigurationStrategy, base, update);
 });
 
-t.test('mutating webhook configurations', async (t) => {
+t.test('mutating webhook configurations are validated as in 1.24', async (t) => {
   checkRules(t, mutatingWebhookConfigurationStrategy, base, [...create, ...createMutating]);
   checkUpdateRules(t, mutatingWebhookConfigurationStrategy, base, [...update, ...updateMutating]);
 });

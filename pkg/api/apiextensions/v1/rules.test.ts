@@ -18,7 +18,7 @@ function shownVersion([name, storage]: NameAndStorage): string {
   return `apiextensions.CustomResourceDefinitionVersion{Name:"${name}", Served:true, Storage:${storage}, ${absent}}`;
 }
 
-t.test('definitions', (t) => {
+t.test('definitions are validated as in 1.24', (t) => {
   const base: Draft = {
     metadata: { name: 'widgets.example.com' },
     spec: {
@@ -406,7 +406,7 @@ t.test('definitions', (t) => {
   t.end();
 });
 
-t.test('schemas', (t) => {
+t.test('schemas are validated as in 1.24', (t) => {
   const base: Draft = {
     metadata: { name: 'widgets.example.com' },
     spec: {
@@ -812,7 +812,7 @@ t.test('schemas', (t) => {
   t.end();
 });
 
-t.test('defaults of schemas', (t) => {
+t.test('defaults of schemas are validated as in 1.24', (t) => {
   const base: Draft = {
     metadata: { name: 'widgets.example.com' },
     spec: {

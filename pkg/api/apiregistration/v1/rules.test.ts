@@ -3,7 +3,7 @@ import { apiServiceStrategy } from '#api/apiregistration/v1/apiservice/strategy.
 import { checkRules, checkStatusRules, checkUpdateRules, type RuleRow } from '#api/testing/rule-table.js';
 import type { Draft } from '#api/testing/strategy-table.js';
 
-t.test('local API services', (t) => {
+t.test('local API services are validated as in 1.24', (t) => {
   const base: Draft = {
     metadata: { name: 'v1.a.b' },
     spec: { group: 'a.b', version: 'v1', groupPriorityMinimum: 1, versionPriority: 1 },
@@ -66,7 +66,7 @@ t.test('local API services', (t) => {
   t.end();
 });
 
-t.test('remote API services', (t) => {
+t.test('remote API services are validated as in 1.24', (t) => {
   const base: Draft = {
     metadata: { name: 'v1.a.b' },
     spec: {
@@ -110,7 +110,7 @@ t.test('remote API services', (t) => {
   t.end();
 });
 
-t.test('the API service of the oldest version', (t) => {
+t.test('the API service of the core version is validated as in 1.24', (t) => {
   const base: Draft = {
     metadata: { name: 'v1.' },
     spec: { version: 'v1', groupPriorityMinimum: 1, versionPriority: 1 },

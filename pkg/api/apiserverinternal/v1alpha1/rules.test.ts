@@ -3,7 +3,7 @@ import { storageVersionStrategy } from '#api/apiserverinternal/v1alpha1/storagev
 import { checkRules, checkStatusRules, type RuleRow } from '#api/testing/rule-table.js';
 import type { Draft } from '#api/testing/strategy-table.js';
 
-t.test('storage versions', (t) => {
+t.test('storage versions are validated as in 1.24', (t) => {
   const base: Draft = { metadata: { name: 'apps.deployments' }, spec: {}, status: {} };
   const create: RuleRow[] = [
     [

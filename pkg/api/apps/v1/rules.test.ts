@@ -7,7 +7,7 @@ import { statefulSetStrategy } from '#api/apps/v1/statefulset/strategy.js';
 import { checkRules, checkStatusRules, checkUpdateRules, type RuleRow } from '#api/testing/rule-table.js';
 import type { Draft } from '#api/testing/strategy-table.js';
 
-t.test('deployments', (t) => {
+t.test('deployments are validated as in 1.24', (t) => {
   const base: Draft = {
     metadata: { name: 'd', namespace: 'ns' },
     spec: {
@@ -235,7 +235,7 @@ t.test('deployments', (t) => {
   t.end();
 });
 
-t.test('replica sets', (t) => {
+t.test('replica sets are validated as in 1.24', (t) => {
   const base: Draft = {
     metadata: { name: 'd', namespace: 'ns' },
     spec: {
@@ -385,7 +385,7 @@ t.test('replica sets', (t) => {
   t.end();
 });
 
-t.test('daemon sets', (t) => {
+t.test('daemon sets are validated as in 1.24', (t) => {
   const base: Draft = {
     metadata: { name: 'd', namespace: 'ns' },
     spec: {
@@ -583,7 +583,7 @@ t.test('daemon sets', (t) => {
   t.end();
 });
 
-t.test('stateful sets', (t) => {
+t.test('stateful sets are validated as in 1.24', (t) => {
   const base: Draft = {
     metadata: { name: 'd', namespace: 'ns' },
     spec: {
@@ -781,7 +781,7 @@ t.test('stateful sets', (t) => {
   t.end();
 });
 
-t.test('controller revisions', (t) => {
+t.test('controller revisions are validated as in 1.24', (t) => {
   const base: Draft = { metadata: { name: 'd', namespace: 'ns' }, data: { a: 1 }, revision: 1 };
   const create: RuleRow[] = [
     [

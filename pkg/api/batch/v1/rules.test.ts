@@ -4,7 +4,7 @@ import { jobStrategy } from '#api/batch/v1/job/strategy.js';
 import { checkRules, checkStatusRules, checkUpdateRules, type RuleRow } from '#api/testing/rule-table.js';
 import type { Draft } from '#api/testing/strategy-table.js';
 
-t.test('jobs', (t) => {
+t.test('jobs are validated as in 1.24', (t) => {
   const base: Draft = {
     metadata: { name: 'j', namespace: 'ns', uid: 'u' },
     spec: { template: { spec: { containers: [{ name: 'c', image: 'i' }], restartPolicy: 'Never' } } },
@@ -175,7 +175,7 @@ t.test('jobs', (t) => {
   t.end();
 });
 
-t.test('cron jobs', (t) => {
+t.test('cron jobs are validated as in 1.24', (t) => {
   const base: Draft = {
     metadata: { name: 'c', namespace: 'ns' },
     spec: {

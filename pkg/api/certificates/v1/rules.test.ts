@@ -3,7 +3,7 @@ import { certificateSigningRequestStrategy } from '#api/certificates/v1/certific
 import { checkRules, checkStatusRules, checkUpdateRules, type RuleRow } from '#api/testing/rule-table.js';
 import type { Draft } from '#api/testing/strategy-table.js';
 
-t.test('certificate signing requests', (t) => {
+t.test('certificate signing requests are validated as in 1.24', (t) => {
   const base: Draft = {
     metadata: { name: 'a' },
     spec: {

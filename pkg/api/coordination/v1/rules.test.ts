@@ -3,7 +3,7 @@ import { leaseStrategy } from '#api/coordination/v1/lease/strategy.js';
 import { checkRules, checkUpdateRules, type RuleRow } from '#api/testing/rule-table.js';
 import type { Draft } from '#api/testing/strategy-table.js';
 
-t.test('leases', (t) => {
+t.test('leases are validated as in 1.24', (t) => {
   const base: Draft = {
     metadata: { name: 'l', namespace: 'ns' },
     spec: { holderIdentity: 'me', leaseDurationSeconds: 1 },

@@ -28,7 +28,7 @@ import { copyJson } from '#apimachinery/collections/copy.js';
 const metadata = { name: 'x', namespace: 'ns' };
 const base64 = (text: string): string => Buffer.from(text).toString('base64');
 
-t.test('config maps', (t) => {
+t.test('config maps are validated as in 1.24', (t) => {
   const base: Draft = { metadata, data: { a: '1' } };
   const rows: RuleRow[] = [
     [
@@ -66,7 +66,7 @@ t.test('config maps', (t) => {
   t.end();
 });
 
-t.test('secrets', (t) => {
+t.test('secrets are validated as in 1.24', (t) => {
   const base: Draft = { metadata, data: { a: base64('1') } };
   const typed = (type: string, data: Record<string, string>, ...failures: string[]): RuleRow => [
     'data',
@@ -134,7 +134,7 @@ t.test('secrets', (t) => {
   t.end();
 });
 
-t.test('namespaces', (t) => {
+t.test('namespaces are validated as in 1.24', (t) => {
   const base: Draft = { metadata: { name: 'a' }, spec: {} };
   const rows: RuleRow[] = [
     [
@@ -171,7 +171,7 @@ t.test('namespaces', (t) => {
   t.end();
 });
 
-t.test('events', (t) => {
+t.test('events are validated as in 1.24', (t) => {
   const base: Draft = { metadata: { name: 'e.1', namespace: 'ns' }, involvedObject: { kind: 'Pod', namespace: 'ns' } };
   const rows: RuleRow[] = [
     ['metadata.name', 'a/b', `metadata.name: Invalid value: "a/b": may not contain '/'`],
@@ -229,7 +229,7 @@ t.test('events', (t) => {
   t.end();
 });
 
-t.test('endpoints', (t) => {
+t.test('endpoints are validated as in 1.24', (t) => {
   const base: Draft = { metadata, subsets: [{ addresses: [{ ip: '10.0.0.1' }], ports: [{ port: 80 }] }] };
   const rows: RuleRow[] = [
     [
@@ -258,7 +258,7 @@ t.test('endpoints', (t) => {
   t.end();
 });
 
-t.test('service accounts', (t) => {
+t.test('service accounts are validated as in 1.24', (t) => {
   const draft: Draft = { metadata, secrets: [{ name: 's', namespace: 'other', uid: 'u' }] };
   t.strictSame((created(serviceAccountStrategy, draft) as ServiceAccount).secrets, [{ name: 's' }]);
   t.match(createFailures(serviceAccountStrategy, withField(draft, 'metadata.name', 'A')), [
@@ -269,7 +269,7 @@ t.test('service accounts', (t) => {
 
 const template = { metadata: { labels: { a: 'b' } }, spec: { containers: [{ name: 'c', image: 'i' }] } };
 
-t.test('pod templates', (t) => {
+t.test('pod templates are validated as in 1.24', (t) => {
   const base: Draft = { metadata, template };
   const rows: RuleRow[] = [
     [
@@ -304,7 +304,7 @@ t.test('pod templates', (t) => {
   t.end();
 });
 
-t.test('replication controllers', (t) => {
+t.test('replication controllers are validated as in 1.24', (t) => {
   const base: Draft = { metadata, spec: { template } };
   const rows: RuleRow[] = [
     ['spec.replicas', -1, 'spec.replicas: Invalid value: -1: must be greater than or equal to 0'],

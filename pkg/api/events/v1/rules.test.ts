@@ -3,7 +3,7 @@ import { eventsV1Strategy } from '#api/events/v1/event/strategy.js';
 import { checkRules, checkUpdateRules, type RuleRow } from '#api/testing/rule-table.js';
 import type { Draft } from '#api/testing/strategy-table.js';
 
-t.test('events', (t) => {
+t.test('events are validated as in 1.24', (t) => {
   const base: Draft = {
     metadata: { name: 'e', namespace: 'ns' },
     eventTime: '2024-05-31T23:59:00.000000Z',

@@ -4,7 +4,7 @@ import { priorityLevelConfigurationStrategy } from '#api/flowcontrol/v1beta2/pri
 import { checkRules, checkStatusRules, checkUpdateRules, type RuleRow } from '#api/testing/rule-table.js';
 import type { Draft } from '#api/testing/strategy-table.js';
 
-t.test('flow schemas', (t) => {
+t.test('flow schemas are validated as in 1.24', (t) => {
   const base: Draft = {
     metadata: { name: 'mine' },
     spec: {
@@ -493,7 +493,7 @@ t.test('flow schemas', (t) => {
   t.end();
 });
 
-t.test('priority levels', (t) => {
+t.test('priority levels are validated as in 1.24', (t) => {
   const base: Draft = {
     metadata: { name: 'low' },
     spec: { type: 'Limited', limited: { limitResponse: { type: 'Queue', queuing: {} } } },

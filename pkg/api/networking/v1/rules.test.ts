@@ -5,7 +5,7 @@ import { networkPolicyStrategy } from '#api/networking/v1/networkpolicy/strategy
 import { checkRules, checkStatusRules, checkUpdateRules, type RuleRow } from '#api/testing/rule-table.js';
 import type { Draft } from '#api/testing/strategy-table.js';
 
-t.test('ingresses', (t) => {
+t.test('ingresses are validated as in 1.24', (t) => {
   const base: Draft = {
     metadata: { name: 'n', namespace: 'ns' },
     spec: {
@@ -226,7 +226,7 @@ t.test('ingresses', (t) => {
   t.end();
 });
 
-t.test('ingress classes', (t) => {
+t.test('ingress classes are validated as in 1.24', (t) => {
   const base: Draft = { metadata: { name: 'c' }, spec: { controller: 'a.b/c' } };
   const create: RuleRow[] = [
     [
@@ -304,7 +304,7 @@ t.test('ingress classes', (t) => {
   t.end();
 });
 
-t.test('network policies', (t) => {
+t.test('network policies are validated as in 1.24', (t) => {
   const base: Draft = { metadata: { name: 'n', namespace: 'ns' }, spec: { podSelector: {} } };
   const create: RuleRow[] = [
     [

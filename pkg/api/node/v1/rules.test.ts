@@ -3,7 +3,7 @@ import { runtimeClassStrategy } from '#api/node/v1/runtimeclass/strategy.js';
 import { checkRules, checkUpdateRules, type RuleRow } from '#api/testing/rule-table.js';
 import type { Draft } from '#api/testing/strategy-table.js';
 
-t.test('runtime classes', (t) => {
+t.test('runtime classes are validated as in 1.24', (t) => {
   const base: Draft = { metadata: { name: 'r' }, handler: 'runc' };
   const create: RuleRow[] = [
     [

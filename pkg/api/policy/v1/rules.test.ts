@@ -3,7 +3,7 @@ import { podDisruptionBudgetStrategy } from '#api/policy/v1/poddisruptionbudget/
 import { checkRules, checkStatusRules, type RuleRow } from '#api/testing/rule-table.js';
 import type { Draft } from '#api/testing/strategy-table.js';
 
-t.test('disruption budgets', (t) => {
+t.test('disruption budgets are validated as in 1.24', (t) => {
   const base: Draft = { metadata: { name: 'n', namespace: 'ns' }, spec: { minAvailable: 1 } };
   const create: RuleRow[] = [
     ['metadata.name', 'A_B'],

@@ -4,7 +4,7 @@ import { clusterRoleStrategy, roleStrategy } from '#api/rbac/v1/role/strategy.js
 import { checkRules, checkUpdateRules, type RuleRow } from '#api/testing/rule-table.js';
 import type { Draft } from '#api/testing/strategy-table.js';
 
-t.test('roles', (t) => {
+t.test('roles are validated as in 1.24', (t) => {
   const base: Draft = {
     metadata: { name: 'system:a', namespace: 'ns' },
     rules: [{ verbs: ['get'], apiGroups: [''], resources: ['pods'] }],
@@ -54,7 +54,7 @@ t.test('roles', (t) => {
   t.end();
 });
 
-t.test('cluster roles', (t) => {
+t.test('cluster roles are validated as in 1.24', (t) => {
   const base: Draft = { metadata: { name: 'a' }, rules: [{ verbs: ['get'], apiGroups: [''], resources: ['pods'] }] };
   const create: RuleRow[] = [
     ['metadata.namespace', 'ns', 'metadata.namespace: Forbidden: not allowed on this type'],
@@ -96,7 +96,7 @@ t.test('cluster roles', (t) => {
   t.end();
 });
 
-t.test('role bindings', (t) => {
+t.test('role bindings are validated as in 1.24', (t) => {
   const base: Draft = {
     metadata: { name: 'system:a', namespace: 'ns' },
     roleRef: { kind: 'Role', name: 'r' },
@@ -163,7 +163,7 @@ t.test('role bindings', (t) => {
   t.end();
 });
 
-t.test('cluster role bindings', (t) => {
+t.test('cluster role bindings are validated as in 1.24', (t) => {
   const base: Draft = {
     metadata: { name: 'a' },
     roleRef: { kind: 'ClusterRole', name: 'r' },

@@ -3,7 +3,7 @@ import { priorityClassStrategy } from '#api/scheduling/v1/priorityclass/strategy
 import { checkRules, checkUpdateRules, type RuleRow } from '#api/testing/rule-table.js';
 import type { Draft } from '#api/testing/strategy-table.js';
 
-t.test('priority classes', (t) => {
+t.test('priority classes are validated as in 1.24', (t) => {
   const base: Draft = { metadata: { name: 'p' }, value: 10 };
   const create: RuleRow[] = [
     [
@@ -43,7 +43,7 @@ t.test('priority classes', (t) => {
   t.end();
 });
 
-t.test('priority classes of the system', (t) => {
+t.test('priority classes of the system are validated as in 1.24', (t) => {
   const base: Draft = { metadata: { name: 'system-node-critical' }, value: 2000001000 };
   const create: RuleRow[] = [
     [

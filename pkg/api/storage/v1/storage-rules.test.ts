@@ -5,7 +5,7 @@ import { storageClassStrategy } from '#api/storage/v1/storageclass/strategy.js';
 import { checkRules, checkStatusRules, checkUpdateRules, type RuleRow } from '#api/testing/rule-table.js';
 import { created, createFailures, type Draft, withField, withGates } from '#api/testing/strategy-table.js';
 
-t.test('storage classes', (t) => {
+t.test('storage classes are validated as in 1.24', (t) => {
   const base: Draft = { metadata: { name: 'c' }, provisioner: 'example.com/p' };
   const term = (...matchLabelExpressions: object[]) => ({ matchLabelExpressions });
   const zone = { key: 'zone', values: ['a', 'b'] };
@@ -80,7 +80,7 @@ t.test('storage classes', (t) => {
   t.end();
 });
 
-t.test('drivers', (t) => {
+t.test('drivers are validated as in 1.24', (t) => {
   const base: Draft = { metadata: { name: 'd.example.com' }, spec: {} };
   const rows: RuleRow[] = [
     ['metadata.name', 'x'.repeat(64)],
@@ -139,7 +139,7 @@ t.test('drivers', (t) => {
   t.end();
 });
 
-t.test('drivers of nodes', (t) => {
+t.test('drivers of nodes are validated as in 1.24', (t) => {
   const driver = { name: 'd', nodeID: 'n', topologyKeys: ['a.b/zone'] };
   const base: Draft = { metadata: { name: 'n' }, spec: { drivers: [driver] } };
   const of = (fields: object, ...failures: string[]): RuleRow => [
@@ -188,7 +188,7 @@ t.test('drivers of nodes', (t) => {
   t.end();
 });
 
-t.test('attachments', (t) => {
+t.test('attachments are validated as in 1.24', (t) => {
   const inline = { accessModes: ['ReadWriteOnce'], csi: { driver: 'd', volumeHandle: 'h' } };
   const base: Draft = {
     metadata: { name: 'a' },
@@ -275,7 +275,7 @@ t.test('attachments', (t) => {
   t.end();
 });
 
-t.test('capacities', (t) => {
+t.test('capacities are validated as in 1.24', (t) => {
   const base: Draft = { metadata: { name: 'a', namespace: 'ns' }, storageClassName: 'c' };
   const rows: RuleRow[] = [
     [

@@ -20,11 +20,11 @@ t.test('tokens and their offsets', async (t) => {
   for (const broken of ['"', '"\\', '"\\"']) {
     const last = over(broken);
     t.equal(last.advance(), quote);
-    t.equal(last.at, broken.length, 'nothing behind the end');
+    t.equal(last.at, broken.length, 'no token after the end');
   }
 });
 
-t.test('members by name', async (t) => {
+t.test('members are found by name', async (t) => {
   const cursor = over('{ "\\u0061\\"" : {"x":[1]} , "é":2}');
   t.ok(cursor.take(openBrace));
   t.equal(cursor.name(), 'a"');
@@ -40,7 +40,7 @@ t.test('members by name', async (t) => {
     t.throws(() => over(broken).skipWhole(), SyntaxError, broken);
 });
 
-t.test('the end of a value in any chunks', async (t) => {
+t.test('the end of a value is found for any chunks', async (t) => {
   const random = seededRandom(35);
   const objects = new RandomObjects(random);
   const pod = schemeFor(kubernetesDialect).type('core.v1.Pod');

@@ -27,7 +27,7 @@ t.test('without repeated members the result equals that of the parser', async (t
   }
 });
 
-t.test('repeated members', async (t) => {
+t.test('repeated members are merged as in 1.24', async (t) => {
   const rows: readonly (readonly [text: string, value: unknown])[] = [
     ['{"spec":{"hostname":"a"},"spec":{"subdomain":"b"}}', { spec: { hostname: 'a', subdomain: 'b' } }],
     ['{"metadata":{"labels":{"a":"1"},"labels":{"b":"2"}}}', { metadata: { labels: { a: '1', b: '2' } } }],
@@ -52,7 +52,7 @@ t.test('a large text is scanned in steps', async (t) => {
   t.ok(steps > 5, `${steps} steps`);
 });
 
-t.test('paths of repeated members', async (t) => {
+t.test('repeated members are reported by path', async (t) => {
   const many = Array.from({ length: 100 }, (_, i) => `"key${i}":{}`).join();
   const rows: readonly (readonly [text: string, paths: readonly string[]])[] = [
     ['null', []],

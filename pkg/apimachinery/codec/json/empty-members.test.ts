@@ -26,7 +26,7 @@ t.test('empty values stay until they are dropped', async (t) => {
   t.equal(withoutEmpties(type, decoded), decoded, 'nothing is copied without need');
 });
 
-t.test('bytes, and parts of lists', async (t) => {
+t.test('empty bytes and empty values in lists are dropped', async (t) => {
   const type = scheme.type('admissionregistration.v1.MutatingWebhookConfiguration');
   const webhooks = [{ clientConfig: { url: 'a' } }, { clientConfig: { url: 'b', caBundle: '' } }];
   const object = { metadata: {}, webhooks };

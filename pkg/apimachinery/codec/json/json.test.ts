@@ -13,7 +13,7 @@ function decode(name: string, value: unknown, validation?: FieldValidation) {
 /** The spec of a deployment without any fields set. */
 const newDeployment = { template: { metadata: {}, spec: {} }, strategy: {} };
 
-t.test('canonical form', async (t) => {
+t.test('objects are decoded into canonical form', async (t) => {
   const rows: [string, string, unknown, unknown][] = [
     ['unknown members go', 'core.v1.PodSpec', { nodeName: 'a', foo: 1 }, { nodeName: 'a' }],
     ['nulls go', 'core.v1.PodSpec', { nodeName: null, hostname: 'h' }, { hostname: 'h' }],
@@ -110,7 +110,7 @@ t.test('canonical form', async (t) => {
   for (const [name, type, value, want] of rows) t.strictSame(decode(type, value).object, want, name);
 });
 
-t.test('refusals', async (t) => {
+t.test('values of wrong types are refused with the messages of 1.24', async (t) => {
   const rows: [string, unknown, string][] = [
     [
       'core.v1.Pod',
@@ -174,7 +174,7 @@ t.test('refusals', async (t) => {
   t.throws(() => decodeJSON('{"a":', pod), /must be of type Pod\).*json parse error/);
 });
 
-t.test('unknown and repeated members', async (t) => {
+t.test('unknown and repeated members are dropped, warned about or refused', async (t) => {
   const text =
     '{"kind":"Pod","spec":{"foo":1,"containers":[{"name":"a","image":"x","image":"y","b\\u0061r":{}}]},"spec":{"nodeName":"n"},"x":[{}]}';
   t.strictSame(decodeJSON(text, pod, 'Warn').warnings, [
@@ -194,7 +194,7 @@ t.test('unknown and repeated members', async (t) => {
   t.equal(decodeJSON(many, pod, 'Warn').warnings.length, 100);
 });
 
-t.test('repeated members in any spelling', async (t) => {
+t.test('repeated members are found in any spelling', async (t) => {
   const rows: [text: string, repeats: string[]][] = [
     ['{"metadata":{"labels":{"a":"1","b":"2"}}}', []],
     ['{"metadata":{"labels":{"a":"1","a":"2"}}}', ['metadata.labels.a']],
@@ -218,10 +218,14 @@ t.test('repeated members in any spelling', async (t) => {
   }
 });
 
-t.test('hostile input', async (t) => {
+t.test('deeply nested input is refused, and __proto__ sets no prototype', async (t) => {
   const deep = (open: string, close: string, n: number) => open.repeat(n) + close.repeat(n);
   t.throws(() => decodeJSON(deep('[', ']', 200_000), pod), { code: 400 });
-  t.throws(() => decodeJSON(`{"x":${deep('[', ']', 200_000)}}`, pod), /exceeded max depth/, 'unknown members too');
+  t.throws(
+    () => decodeJSON(`{"x":${deep('[', ']', 200_000)}}`, pod),
+    /exceeded max depth/,
+    'unknown members are limited too',
+  );
   const schema = scheme.type('apiextensions.v1.JSONSchemaProps');
   t.throws(() => decodeJSON(`${'{"not":'.repeat(5000)}{}${'}'.repeat(5000)}`, schema), /exceeded max depth/);
   t.throws(() => decodeJSON(`{"default":${deep('[', ']', 5000)}}`, schema), /exceeded max depth/);
@@ -233,13 +237,13 @@ t.test('hostile input', async (t) => {
   t.equal((labels as { polluted?: number }).polluted, undefined);
 });
 
-t.test('a parsed value', async (t) => {
+t.test('a parsed value is decoded', async (t) => {
   t.strictSame(decodeValue({ spec: { nodeName: 'a', x: 1 } }, pod, 'Warn'), {
     object: { spec: { nodeName: 'a' }, metadata: {}, status: {} },
     warnings: ['unknown field "spec.x"'],
   });
   const spec = Object.freeze({ nodeName: 'a', x: 1 });
   const { object, warnings } = decodeValue({ spec, status: { x: 1 } }, pod, 'Warn', { canonical: new Set([spec]) });
-  t.equal(object.spec, spec, 'what is canonical already is left alone');
+  t.equal(object.spec, spec, 'a canonical value is not converted again');
   t.strictSame(warnings, ['unknown field "status.x"']);
 });

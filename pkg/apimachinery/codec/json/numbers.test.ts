@@ -5,7 +5,7 @@ import { parseJSONSteps, parseJSONText } from '#apimachinery/codec/json/text.js'
 import { NumberLiteral, toJSONText } from '#apimachinery/json-text.js';
 import { seededRandom } from '#apimachinery/testing/seeded-random.js';
 
-t.test('values', async (t) => {
+t.test('integers keep all 64 bits', async (t) => {
   const cases: [string, unknown][] = [
     ['9007199254740991', 9007199254740991],
     ['9007199254740992', 9007199254740992n],
@@ -48,7 +48,7 @@ t.test('values', async (t) => {
   t.throws(() => parseJSONText('[9007199254740993 9007199254740993]'), SyntaxError);
 });
 
-t.test('literals', async (t) => {
+t.test('numbers stay literals while their type is unknown', async (t) => {
   const literal = (text: string) => new NumberLiteral(text);
   const read = (text: string) => parseJSONText(text, 'literals');
   t.same(read('{"a":1.0,"b":[1e0,-1E2 , 0.10,\n1e400],"c":0.5}'), {

@@ -72,7 +72,7 @@ t.test('errors equal those of the parser', async (t) => {
   }
 });
 
-t.test('random texts', async (t) => {
+t.test('random texts are parsed alike in steps and at once', async (t) => {
   const seed = Number(process.env.SEED ?? Math.floor(Math.random() * 2 ** 31));
   t.comment(`SEED=${seed}`);
   const random = seededRandom(seed);
@@ -99,7 +99,7 @@ t.test('random texts', async (t) => {
   }
 });
 
-t.test('pauses between pieces', async (t) => {
+t.test('parsing pauses between pieces', async (t) => {
   const text = JSON.stringify({ a: { b: Array.from({ length: 100 }, (_, i) => `text ${i}`) } });
   const steps = parseJSONSteps(Buffer.from(text), 'values', { largeText: 100, piece: 50 });
   let pauses = 0;

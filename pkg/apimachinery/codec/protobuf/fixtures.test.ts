@@ -41,7 +41,7 @@ for (const [where, folder] of Object.entries(folders)) {
       const bytes = readFileSync(join(folder, `${name}.pb`));
       const json: unknown = JSON.parse(readFileSync(join(folder, `${name}.json`), 'utf8'));
       const fromJSON = decodeValue(structuredClone(json), kind.type, 'Strict').object;
-      t.strictSame(fromJSON, json, 'JSON comes out as it went in');
+      t.strictSame(fromJSON, json, 'JSON is written as it was read');
       const fromProtobuf = decodeProtobuf(scheme, bytes, kind).object;
       t.strictSame(fromProtobuf, json, 'Protobuf decodes to the same object');
       const envelope = decodeEnvelope(bytes);

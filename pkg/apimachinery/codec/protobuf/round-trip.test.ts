@@ -49,7 +49,7 @@ t.test('objects of every type survive both encodings', async (t) => {
   }
 });
 
-t.test('the zero object of every type', async (t) => {
+t.test('the zero object of every type survives both encodings', async (t) => {
   for (const name of scheme.typeNames()) {
     if (wireOnly.has(name)) continue;
     const type = scheme.type(name);
@@ -138,7 +138,7 @@ t.test('broken JSON gives typed errors', async (t) => {
   t.not(refused, 0);
 });
 
-t.test('envelopes', async (t) => {
+t.test('only valid envelopes are decoded', async (t) => {
   const info = scheme.kind('v1', 'ConfigMap');
   if (info === undefined) throw new Error('no ConfigMap');
   const object = { metadata: { name: 'a' }, data: { x: 'y' } };
@@ -153,7 +153,7 @@ t.test('envelopes', async (t) => {
   t.strictSame(decodeMessage(crd, encodeMessage(crd, listType)), listType, 'extensions have the names of the dialect');
 });
 
-t.test('lists of encoded items', async (t) => {
+t.test('a list can be assembled from encoded items', async (t) => {
   const list = scheme.kind('v1', 'ConfigMapList');
   const item = scheme.kind('v1', 'ConfigMap');
   if (list === undefined || item === undefined) throw new Error('no ConfigMap');
@@ -171,7 +171,7 @@ t.test('lists of encoded items', async (t) => {
   }
 });
 
-t.test('watch frames', async (t) => {
+t.test('watch frames are split at any chunks', async (t) => {
   const objects = ['a', 'b'.repeat(1000), ''].map((text) => Buffer.from(text));
   const stream = Buffer.concat(objects.map((object) => encodeWatchFrame('ADDED', object)));
   const event = scheme.type('meta.v1.WatchEvent');
@@ -196,7 +196,7 @@ t.test('watch frames', async (t) => {
   });
 });
 
-t.test('fields in any order, in pieces and several times', (t) => {
+t.test('fields may come in any order, and repeated ones are merged', (t) => {
   const type = scheme.type('core.v1.PodSpec');
   const part = (spec: object) => encodeMessage(type, spec);
   const bytes = Buffer.concat([
@@ -217,7 +217,7 @@ t.test('fields in any order, in pieces and several times', (t) => {
   t.end();
 });
 
-t.test('lists decoded while they arrive', (t) => {
+t.test('a list is decoded while it arrives', (t) => {
   const kind = scheme.kind('v1', 'PodList');
   if (kind === undefined) throw new Error('no pods');
   const names = { apiVersion: 'v1', kind: 'PodList', type: kind.type };

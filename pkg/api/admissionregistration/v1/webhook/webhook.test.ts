@@ -12,7 +12,7 @@ const webhook = {
 const base: Draft = { metadata: { name: 'w', creationTimestamp: '2024-05-31T23:00:00Z' }, webhooks: [webhook] };
 const w = 'webhooks[0]';
 
-t.test('webhook configurations', (t) => {
+t.test('webhook configurations are validated as in 1.24', (t) => {
   const rows: [string, unknown, ...string[]][] = [
     [
       'webhooks.0.name',

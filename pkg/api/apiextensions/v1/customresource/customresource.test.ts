@@ -21,7 +21,7 @@ const text: JSONSchemaProps = { type: 'string' };
 const open = { 'x-orch-preserve-unknown-fields': true } as const;
 const messagesOf = (failures: readonly FieldFailure[]) => failures.map(({ field, message }) => `${field}: ${message}`);
 
-t.test('pruning', (t) => {
+t.test('pruning drops undeclared members', (t) => {
   const rows: [name: string, schema: JSONSchemaProps, value: object, left: object, dropped: string[]][] = [
     ['unknown members go', object({ a: text }), { a: 'x', b: 1 }, { a: 'x' }, ['b']],
     [
@@ -74,12 +74,12 @@ t.test('pruning', (t) => {
     pruneObject(value, structural, (path) => paths.push(path));
     t.strictSame(value, left, name);
     t.same(paths, dropped, name);
-    t.notOk(wouldPrune(value, structural), `${name}: once is enough`);
+    t.notOk(wouldPrune(value, structural), `${name}: idempotent`);
   }
   t.end();
 });
 
-t.test('defaults', (t) => {
+t.test('absent members and invalid nulls get defaults', (t) => {
   const inner = object({ b: { ...text, default: 'B' } });
   const rows: [name: string, schema: JSONSchemaProps, value: object, filled: object][] = [
     ['of a member', object({ a: { ...text, default: 'A' } }), {}, { a: 'A' }],
@@ -104,21 +104,21 @@ t.test('defaults', (t) => {
     t.equal(lacksDefaults(value, structural), changes, name);
     fillCustomDefaults(value, structural);
     t.strictSame(value, filled, name);
-    t.notOk(lacksDefaults(value, structural), `${name}: once is enough`);
+    t.notOk(lacksDefaults(value, structural), `${name}: idempotent`);
   }
   const schema = new Structural(object({ a: { ...inner, default: { c: [1] } } }), dialect);
   const [one, other] = [{}, {}] as { a?: { c: number[] } }[];
   fillCustomDefaults(one, schema);
   one?.a?.c.push(2);
   fillCustomDefaults(other, schema);
-  t.same(other, { a: { b: 'B', c: [1] } }, 'each object has its own');
+  t.same(other, { a: { b: 'B', c: [1] } }, 'objects do not share a default');
   const applied = { a: null, b: null };
   fillCustomDefaults(applied, new Structural(object({ a: text, b: { ...text, default: 'B' } }), dialect), 'keep nulls');
-  t.strictSame(applied, { a: null, b: 'B' }, 'what was applied keeps its nulls, to be refused');
+  t.strictSame(applied, { a: null, b: 'B' }, 'applied values keep invalid nulls for validation');
   t.end();
 });
 
-t.test('paths', (t) => {
+t.test('JSON paths select the values of 1.24', (t) => {
   const value = {
     a: { b: 1, 'c.d': 2, 'e/f': 3 },
     l: [
@@ -152,7 +152,7 @@ t.test('paths', (t) => {
   t.end();
 });
 
-t.test('cells', (t) => {
+t.test('columns show the values at their paths', (t) => {
   const column = (type: string, jsonPath: string) => ({ name: 'c', type, jsonPath });
   const now = Date.parse('2026-01-01T00:01:30Z');
   const value = {
@@ -177,7 +177,7 @@ t.test('cells', (t) => {
   t.end();
 });
 
-t.test('lists with unique elements', (t) => {
+t.test('elements of sets and keys of maps must be unique', (t) => {
   const named = object({ name: text, port: { type: 'integer', default: 80 } });
   const schema = new Structural(
     object({
@@ -196,12 +196,12 @@ t.test('lists with unique elements', (t) => {
     'set[2]: Duplicate value: "a"',
     'map[1]: Duplicate value: map[string]interface {}{"name":"x", "port":80}',
   ]);
-  t.same(validateListItemsUpdate(wrong, { set: ['b', 'b'] }, schema), [], 'what is stored so may stay so');
+  t.same(validateListItemsUpdate(wrong, { set: ['b', 'b'] }, schema), [], 'stored duplicates are tolerated');
   t.equal(validateListItemsUpdate(wrong, { set: ['a', 'b'] }, schema).length, 2);
   t.end();
 });
 
-t.test('embedded objects', (t) => {
+t.test('embedded objects need a kind and valid metadata', (t) => {
   const schema = new Structural(object({ e: object({}, { 'x-orch-embedded-resource': true, ...open }) }), dialect);
   t.same(messagesOf(validateEmbedded({ e: {} }, schema, dialect)), [
     'e.apiVersion: Required value: must not be empty',
@@ -214,7 +214,7 @@ t.test('embedded objects', (t) => {
   t.end();
 });
 
-t.test('scales', (t) => {
+t.test('a scale reads and writes the declared paths', (t) => {
   const scale = { specReplicasPath: '.spec.n', statusReplicasPath: '.status.n', labelSelectorPath: '.status.s' };
   t.same(scaleParts(scale), {
     specReplicas: ['spec', 'n'],
@@ -224,7 +224,7 @@ t.test('scales', (t) => {
   const validate = (object: object) =>
     messagesOf([...validateScaleSpec(object, scale), ...validateScaleStatus(object, scale)]);
   t.same(validate({ spec: { n: 1 }, status: { s: 'a=b' } }), []);
-  t.same(validate({ status: { s: '!!' } }), [], 'what a selector says is not looked at');
+  t.same(validate({ status: { s: '!!' } }), [], 'the text of a selector is not validated');
   t.same(validate({ spec: { n: -1 }, status: { n: 2 ** 31, s: 5 } }), [
     '.spec.n: Invalid value: -1: should be a non-negative integer',
     '.status.n: Invalid value: 2147483648: should be less than or equal to 2147483647',

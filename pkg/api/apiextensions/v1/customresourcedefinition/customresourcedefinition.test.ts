@@ -40,7 +40,7 @@ const webhook = {
   clientConfig: { service: { namespace: 'a', name: 'b', path: '/convert' } },
 };
 
-t.test('defaults and prepared fields', (t) => {
+t.test('a new definition gets defaults, conditions and a storage version', (t) => {
   const object = created(strategy, base) as unknown as CustomResourceDefinition;
   t.match(object, {
     metadata: { generation: 1 },
@@ -140,7 +140,7 @@ const rows: [path: string, value: unknown, failure: RegExp][] = [
   ],
 ];
 
-t.test('rules of the definition', (t) => {
+t.test('a definition is validated as in 1.24', (t) => {
   for (const [path, value, failure] of rows) {
     const failures = createFailures(strategy, withField(base, path, value));
     t.ok(
@@ -232,7 +232,7 @@ const schemas: [schema: object, failure?: RegExp][] = [
   [{ type: 'string', not: { description: 'x' } }, /not.description: Forbidden/],
 ];
 
-t.test('rules of schemas', (t) => {
+t.test('schemas are validated as in 1.24', (t) => {
   for (const [schema, failure] of schemas) {
     const root = { type: 'object', properties: { a: schema } };
     const failures = createFailures(strategy, withField(base, schemaPath, root));
@@ -247,7 +247,7 @@ t.test('rules of schemas', (t) => {
   t.end();
 });
 
-t.test('rules of the root', (t) => {
+t.test('the root of a schema must be a plain object', (t) => {
   const root: [schema: object, failure: RegExp][] = [
     [{}, /type: Required value: must not be empty at the root/],
     [{ type: 'string' }, /type: .*must be object at the root/],
@@ -286,7 +286,7 @@ t.test('an endlessly nested schema is refused', (t) => {
   t.end();
 });
 
-t.test('a pattern that other engines try for ever is answered for', (t) => {
+t.test('a pattern with exponential backtracking in other engines is evaluated quickly', (t) => {
   const property = { type: 'string', pattern: '^(a+)+$', default: `${'a'.repeat(60)}!` };
   const failures = createFailures(
     strategy,
@@ -296,7 +296,7 @@ t.test('a pattern that other engines try for ever is answered for', (t) => {
   t.end();
 });
 
-t.test('protected groups need approval', (t) => {
+t.test('protected groups need an approval annotation', (t) => {
   const draft = withField(withField(base, 'spec.group', 'a.orch.io'), 'metadata.name', 'widgets.a.orch.io');
   const key = 'api-approved.orch.io';
   const annotated = (value: string) => withField(draft, 'metadata.annotations', { [key]: value });
@@ -307,12 +307,16 @@ t.test('protected groups need approval', (t) => {
   t.end();
 });
 
-t.test('what may change', (t) => {
+t.test('the group is immutable, and the scope may change until the definition is established', (t) => {
   t.strictSame(updateFailures(strategy, base, withField(base, 'spec.names.shortNames', ['w'])), []);
   t.match(updateFailures(strategy, base, withField(base, 'spec.group', 'other.com')), [
     /spec.group: .*field is immutable/,
   ]);
-  t.strictSame(updateFailures(strategy, base, withField(base, 'spec.scope', 'Cluster')), [], 'until established');
+  t.strictSame(
+    updateFailures(strategy, base, withField(base, 'spec.scope', 'Cluster')),
+    [],
+    'the scope may change until established',
+  );
   t.match(updateFailures(strategy, base, withField(base, 'spec.versions', versions('v2'))), [
     /status.storedVersions\[0\]: .*must appear in spec.versions/,
   ]);

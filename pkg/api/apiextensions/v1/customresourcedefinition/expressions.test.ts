@@ -4,7 +4,7 @@ import type { CustomResourceDefinition } from '#api/apiextensions/v1/types.gen.j
 import { testContext } from '#api/testing/strategy-table.js';
 import type { Draft } from '#apimachinery/draft.js';
 
-t.test('expressions in definitions', (t) => {
+t.test('invalid and too expensive expressions are refused', (t) => {
   const failures = (on: boolean, schema: object): string[] => {
     const draft = {
       metadata: { name: 'widgets.example.com' },

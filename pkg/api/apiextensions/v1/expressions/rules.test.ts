@@ -22,7 +22,7 @@ const ruled = (...rules: (string | object)[]) => ({
   'x-kubernetes-validations': rules.map((rule) => (typeof rule === 'string' ? { rule } : rule)),
 });
 
-t.test('rules say what they say with 1.24, at the same cost', (t) => {
+t.test('rules have the verdict and the cost of 1.24', (t) => {
   for (const [rule, verdict, maxCost, cost] of ruleCases) {
     const schema = { type: 'object', properties, ...ruled(rule) } as JSONSchemaProps;
     const [compiled] = compileRules(new Structural(schema, dialect), true);
@@ -31,9 +31,9 @@ t.test('rules say what they say with 1.24, at the same cost', (t) => {
       t.equal(error, verdict, rule);
       continue;
     }
-    t.equal((compiled?.maxCost ?? 0) >= 1e15 ? Infinity : compiled?.maxCost, maxCost, `what it may cost: ${rule}`);
+    t.equal((compiled?.maxCost ?? 0) >= 1e15 ? Infinity : compiled?.maxCost, maxCost, `maximum cost: ${rule}`);
     const actual = judged(schema, object, before);
-    t.equal(actual.cost, cost, `what it costs: ${rule}`);
+    t.equal(actual.cost, cost, `actual cost: ${rule}`);
     const [message = 'holds'] = actual.messages.map((text) => text.replace('<nil>: Invalid value: "object": ', ''));
     const short = message.startsWith('failed rule')
       ? 'fails'
@@ -43,7 +43,7 @@ t.test('rules say what they say with 1.24, at the same cost', (t) => {
   t.end();
 });
 
-t.test('messages and places', (t) => {
+t.test('failures have the message of the rule and the path of the value', (t) => {
   const schema = {
     type: 'object',
     properties: {
@@ -79,7 +79,7 @@ t.test('messages and places', (t) => {
   t.end();
 });
 
-t.test('transitions', (t) => {
+t.test('rules with oldSelf apply to updates of correlated values', (t) => {
   const item = {
     type: 'object',
     properties: { k: { type: 'string' }, v: { type: 'integer' } },
@@ -117,11 +117,11 @@ t.test('transitions', (t) => {
       'map[1]: Invalid value: "object": failed rule: self.v >= oldSelf.v',
     ],
   );
-  t.same(judged(schema, { spec: { fixed: 'b' } }, { spec: {} }).messages, [], 'nor about new values');
+  t.same(judged(schema, { spec: { fixed: 'b' } }, { spec: {} }).messages, [], 'new values are not judged');
   t.end();
 });
 
-t.test('what rules see of objects', (t) => {
+t.test('rules see declared members only', (t) => {
   const embedded = {
     type: 'object',
     'x-kubernetes-embedded-resource': true,
@@ -179,7 +179,7 @@ t.test('what rules see of objects', (t) => {
   t.end();
 });
 
-t.test('rules that cost too much end soon', (t) => {
+t.test('rules beyond the cost limit are aborted early', (t) => {
   const numbers = Array.from({ length: 1500 }, (_, i) => i);
   const list = { type: 'array', items: { type: 'integer' } };
   const text = { type: 'string' };
@@ -200,14 +200,14 @@ t.test('rules that cost too much end soon', (t) => {
       ...ruled(rule, 'false'),
     };
     const { messages } = judged(schema, { l: numbers, s: 'ab'.repeat(20_000), t: numbers });
-    t.equal(messages.length, 1, `${rule.slice(0, 60)}: nothing is asked after it`);
+    t.equal(messages.length, 1, `${rule.slice(0, 60)}: no later rule is evaluated`);
     t.match(messages[0], /no further validation rules will be run|program instantiation failed|text is too large/);
   }
   // Each is allowed by itself. Searching for an impossible match has a high cost but takes little time.
-  const dear = '[0,1,2,3,4,5,6,7,8,9].all(x, !self.matches("^(b|c|d|e|f|g|h|i|j|k)$"))';
+  const expensive = '[0,1,2,3,4,5,6,7,8,9].all(x, !self.matches("^(b|c|d|e|f|g|h|i|j|k)$"))';
   const many = {
     type: 'object',
-    properties: { l: { type: 'array', items: { type: 'string', maxLength: 10_000, ...ruled(dear) } } },
+    properties: { l: { type: 'array', items: { type: 'string', maxLength: 10_000, ...ruled(expensive) } } },
   };
   const { messages, cost } = judged(many, { l: Array.from({ length: 300 }, () => 'x'.repeat(10_000)) });
   t.match(
@@ -218,12 +218,12 @@ t.test('rules that cost too much end soon', (t) => {
   t.end();
 });
 
-t.test('what takes long comes in steps', async (t) => {
+t.test('expensive rules run in steps', async (t) => {
   const numbers = { type: 'array', items: { type: 'integer' } };
-  const dear = { ...numbers, ...ruled('self.all(a, self.all(b, a + b >= 0))') };
+  const expensive = { ...numbers, ...ruled('self.all(a, self.all(b, a + b >= 0))') };
   const validator = RuleValidator.of(
     new Structural(
-      { type: 'object', properties: { lists: { type: 'array', items: dear } } } as JSONSchemaProps,
+      { type: 'object', properties: { lists: { type: 'array', items: expensive } } } as JSONSchemaProps,
       dialect,
     ),
   );
@@ -241,5 +241,5 @@ t.test('what takes long comes in steps', async (t) => {
   const one = stepsOf(lists(1));
   t.equal(one.failures, 0);
   t.ok(one.cost > 20_000, `${one.cost}`);
-  t.match(stepsOf(lists(5)), { pauses: 5, failures: 0, cost: 5 * one.cost }, 'a pause behind each that takes long');
+  t.match(stepsOf(lists(5)), { pauses: 5, failures: 0, cost: 5 * one.cost }, 'a pause after each expensive rule');
 });

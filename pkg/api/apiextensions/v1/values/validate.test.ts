@@ -264,7 +264,7 @@ check('combinations', [
   ],
 ]);
 
-t.test('the object itself', async (t) => {
+t.test('failures of the whole object have no field name', async (t) => {
   const rules = { dialect, patterns: new PatternMatcher(patterns) };
   const messagesOf = (value: object, schema: JSONSchemaProps) =>
     validateValue(value, schema, rules, FieldPath.ofWhole).map(({ field, message, reason }) => [
@@ -284,11 +284,11 @@ t.test('the object itself', async (t) => {
   ]);
 });
 
-t.test('of very many failures the first are told', async (t) => {
+t.test('of very many failures the first keep their messages', async (t) => {
   const failures = failuresOf(
     { type: 'array', items: integer },
     Array.from({ length: 50_000 }, () => 'x'),
   );
-  t.equal(failures.length, 50_000, 'all of them are counted');
+  t.equal(failures.length, 50_000, 'all failures are counted');
   t.equal(failures[0], wrongType('integer', 'string', 'spec[0]'));
 });

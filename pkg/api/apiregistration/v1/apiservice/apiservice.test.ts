@@ -32,7 +32,7 @@ t.test('defaults, conditions and cells', (t) => {
   t.end();
 });
 
-t.test('rules', (t) => {
+t.test('API services are validated as in 1.24', (t) => {
   for (const draft of [local, remote, withField(remote, 'spec.caBundle', 'YQ==')]) {
     t.strictSame(createFailures(strategy, draft), []);
   }

@@ -151,7 +151,7 @@ t.test('defaults', (t) => {
   });
   const template = (created(deploymentStrategy, base) as unknown as { spec: { template: { spec: object } } }).spec
     .template;
-  t.notHas(template.spec, { enableServiceLinks: true }, 'templates do not get what only pods get');
+  t.notHas(template.spec, { enableServiceLinks: true }, 'templates get no defaults of pods alone');
   t.match(created(replicaSetStrategy, base), { spec: { replicas: 1 }, status: { replicas: 0 } });
   t.end();
 });
@@ -164,7 +164,7 @@ t.test('generations', (t) => {
   t.equal(generation(withField(base, 'metadata.labels', { a: 'b' })), 1, 'labels do not count');
   t.equal(generation(withField(base, 'metadata.annotations', { a: 'b' })), 2, 'annotations of a deployment count');
   t.equal(generation(withField(base, 'spec.replicas', 5)), 2, 'the spec counts');
-  t.equal(generation(withField(base, 'metadata.generation', 9)), 1, 'what the client says does not');
+  t.equal(generation(withField(base, 'metadata.generation', 9)), 1, 'a generation from the client is ignored');
   t.equal(
     updated(replicaSetStrategy, withField(base, 'metadata.annotations', { a: 'b' }), created(replicaSetStrategy, base))
       .metadata.generation,

@@ -38,7 +38,7 @@ const stored: HorizontalPodAutoscaler = {
 
 const annotation = (name: string) => `autoscaling.alpha.kubernetes.io/${name}`;
 
-t.test('version 1 shows the processor and carries the rest as clients of 1.24 know it', async (t) => {
+t.test('version 1 has a field for CPU and annotations of 1.24 for all other fields', async (t) => {
   const before = structuredClone(stored);
   const view = fromStored(stored, scheme);
   t.match(view, {
@@ -56,11 +56,11 @@ t.test('version 1 shows the processor and carries the rest as clients of 1.24 kn
     [annotation('conditions')]: '[{"type":"AbleToScale","status":"True"}]',
   });
   t.notOk('metrics' in view.spec);
-  t.same(toStored(view, scheme), stored, 'nothing is lost on the way back');
-  t.same(stored, before, 'the stored form is untouched');
+  t.same(toStored(view, scheme), stored, 'the round trip loses nothing');
+  t.same(stored, before, 'the stored form is not modified');
 });
 
-t.test('what version 1 changes arrives', async (t) => {
+t.test('changes through version 1 reach the stored form', async (t) => {
   const view = fromStored(stored, scheme);
   const changed = { ...view, spec: { ...view.spec, targetCPUUtilizationPercentage: 90 } };
   t.match(toStored(changed, scheme).spec.metrics, [
@@ -86,11 +86,11 @@ t.test('unreadable annotations count as absent', async (t) => {
     t.match(spec.metrics, [{ resource: { name: 'cpu', target: { averageUtilization: 80 } } }], bad);
     t.equal(spec.behavior, undefined);
     t.equal(status?.conditions, undefined);
-    t.strictSame(metadata, { name: 'a' }, 'they are not stored');
+    t.strictSame(metadata, { name: 'a' }, 'annotations are not stored');
   }
 });
 
-t.test('what the annotations say that clients of 1.24 write', async (t) => {
+t.test('annotations with Go field names are read', async (t) => {
   const behavior = { ScaleUp: { Policies: [{ Type: 'Pods', Value: 4, PeriodSeconds: 15 }], SelectPolicy: 'Max' } };
   const annotations = { [annotation('behavior')]: JSON.stringify(behavior) };
   const view = {

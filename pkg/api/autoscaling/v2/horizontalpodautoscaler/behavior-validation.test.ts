@@ -17,7 +17,7 @@ const policy = { type: 'Pods', value: 1, periodSeconds: 1 };
 const metric = (type: string, field: string, source: object) => [{ type, [field]: source }];
 const value = { type: 'Value', value: '1' };
 
-t.test('bounds of behavior and of metrics', (t) => {
+t.test('behavior and metrics out of bounds are refused', (t) => {
   t.strictSame(createFailures(strategy, base), []);
   const rows: [path: string, value: unknown, failure: RegExp][] = [
     ['spec.behavior.scaleUp.stabilizationWindowSeconds', -1, /scaleUp.stabilizationWindowSeconds: .*or equal to zero/],

@@ -88,7 +88,7 @@ t.test('defaults and cells', (t) => {
   t.end();
 });
 
-t.test('what is stored in version 1 comes back with what that writes', async (t) => {
+t.test('the stored form equals a round trip through version 1', async (t) => {
   const cpu = (value: number) => ({
     type: 'Resource',
     resource: { name: 'cpu', target: { type: 'Utilization', averageUtilization: value } },

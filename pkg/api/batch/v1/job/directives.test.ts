@@ -14,7 +14,7 @@ const base: Draft = {
   spec: { suspend: true, template },
 };
 
-t.test('where a suspended job will run may still be decided', (t) => {
+t.test('scheduling directives of a suspended job may change until it starts', (t) => {
   const failures = (draft: Draft, path: string, value: unknown, status?: object): string[] => {
     const old = created(jobs, draft) as Job;
     if (status !== undefined) Object.assign(old, { status });
@@ -35,13 +35,17 @@ t.test('where a suspended job will run may still be decided', (t) => {
     const got = failures(base, path, value);
     if (allowed) t.strictSame(got, [], path);
     else t.match(got, [/^spec.template: .*field is immutable/], path);
-    t.match(failures(base, path, value, { startTime: '2024-05-31T23:00:00Z' }), [/spec.template/], 'once started');
-    t.match(failures(withField(base, 'spec.suspend', false), path, value), [/spec.template/], 'while running');
+    t.match(
+      failures(base, path, value, { startTime: '2024-05-31T23:00:00Z' }),
+      [/spec.template/],
+      'after the job started',
+    );
+    t.match(failures(withField(base, 'spec.suspend', false), path, value), [/spec.template/], 'while the job runs');
   }
   t.end();
 });
 
-t.test('names of indexed pods', (t) => {
+t.test('the name of an indexed job leaves room for the index', (t) => {
   const indexed = { ...(base['spec'] as object), completionMode: 'Indexed', completions: 11 };
   const named = (name: string): Draft => ({ metadata: { name, namespace: 'b', uid: 'u' }, spec: indexed });
   t.strictSame(createFailures(jobs, named('a'.repeat(60))), []);
@@ -49,7 +53,7 @@ t.test('names of indexed pods', (t) => {
   t.end();
 });
 
-t.test('time zones of cron jobs', (t) => {
+t.test('the time zone of a cron job must exist', (t) => {
   const cron: Draft = {
     metadata: { name: 'a', namespace: 'b' },
     spec: { schedule: '0 0 * * *', jobTemplate: { spec: { template } } },

@@ -80,7 +80,7 @@ t.test('signing requests', (t) => {
   const approval = { ...copyJson(old), status: { conditions: [approved], certificate: 'QQ==' } };
   prepareApproval(approval, old, testContext);
   t.match(approval.status.conditions, [approved]);
-  t.equal(approval.status.certificate, undefined, 'approval does not issue');
+  t.equal(approval.status.certificate, undefined, 'an approval does not issue the certificate');
   t.end();
 });
 
@@ -101,7 +101,7 @@ t.test('cells', (t) => {
   t.end();
 });
 
-t.test('the request itself', (t) => {
+t.test('the request must be signed by its own key', (t) => {
   for (const type of ['ec', 'ed25519', 'rsa'] as const) {
     t.strictSame(createFailures(strategy, withField(base, 'spec.request', pkcs10(type))), [], type);
     t.match(createFailures(strategy, withField(base, 'spec.request', pkcs10(type, true))), [
@@ -122,7 +122,7 @@ t.test('the request itself', (t) => {
   t.end();
 });
 
-t.test('who asks is who makes the request', (t) => {
+t.test('the requester is the authenticated user', (t) => {
   const draft = { ...copyJson(base) } as unknown as Mutable<CertificateSigningRequest>;
   Object.assign(draft.spec, { username: 'admin', groups: ['system:masters'], uid: '1', extra: { a: ['b'] } });
   const user = { name: 'eve', groups: ['dev'], extra: { scopes: ['x'] } };
@@ -132,7 +132,7 @@ t.test('who asks is who makes the request', (t) => {
   t.end();
 });
 
-t.test('status and approval', (t) => {
+t.test('only the approval subresource may approve or deny', (t) => {
   const denied = { type: 'Denied', status: 'True' };
   const request = (...conditions: object[]) =>
     ({ ...structuredClone(base), status: { conditions } }) as unknown as CertificateSigningRequest;
@@ -141,7 +141,11 @@ t.test('status and approval', (t) => {
   t.strictSame(approval(request(), request(approved)), []);
   t.match(approval(request(), request(approved, denied)), [/conditions\[1\].type: .*mutually exclusive/]);
   t.match(approval(request(approved), request()), [/may not remove a condition of type "Approved"/]);
-  t.strictSame(approval(request(approved), request({ ...approved, reason: 'x' })), [], 'who decides may say more');
+  t.strictSame(
+    approval(request(approved), request({ ...approved, reason: 'x' })),
+    [],
+    'the reason of a decision may change',
+  );
   t.match(approval(request(), request({ type: 'Approved', status: 'False' })), [/status: Unsupported value: .*False/]);
   t.match(approval(request(), request({ type: 'Odd', status: 'Perhaps' })), [/status: Unsupported/]);
   t.match(approval(request(), request({ type: '', status: '' })), [/type: Required/, /status: Required/]);

@@ -85,7 +85,7 @@ t.test('endpoints', (t) => {
     '10.0.0.1:80,[fd00::1]:80',
   );
   t.equal(cell([{ addresses: [{ ip: '10.0.0.1' }] }]), '10.0.0.1');
-  t.equal(cell([{ notReadyAddresses: [{ ip: '10.0.0.1' }], ports: [{ port: 80 }] }]), '', 'none of them is ready');
+  t.equal(cell([{ notReadyAddresses: [{ ip: '10.0.0.1' }], ports: [{ port: 80 }] }]), '', 'no endpoint is ready');
   const many = ['1', '2', '3', '4', '5'].map((n) => ({ ip: `10.0.0.${n}` }));
   t.equal(cell([{ addresses: many, ports: [{ port: 80 }] }]), '10.0.0.1:80,10.0.0.2:80,10.0.0.3:80 + 2 more...');
   t.equal(endpointsStrategy.allowCreateOnUpdate, true);

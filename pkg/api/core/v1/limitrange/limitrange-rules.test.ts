@@ -97,7 +97,7 @@ const rows: RuleRow[] = [
   ),
 ];
 
-t.test('rules of limit ranges', (t) => {
+t.test('limit ranges are validated as in 1.24', (t) => {
   checkRules(t, limitRangeStrategy, base, rows);
   t.end();
 });

@@ -181,7 +181,7 @@ const sources: RuleRow[] = [
   ),
 ];
 
-t.test('rules of persistent volumes', (t) => {
+t.test('persistent volumes are validated as in 1.24', (t) => {
   checkRules(t, persistentVolumeStrategy, base, specs);
   checkRules(t, persistentVolumeStrategy, base, sources);
   const root = withField(
@@ -259,6 +259,6 @@ t.test('the status of a new volume', (t) => {
   const statusOf = (draft: Draft) => (created(persistentVolumeStrategy, draft) as PersistentVolume).status;
   t.strictSame(statusOf(base), { phase: 'Pending' });
   const status = { phase: 'Bound', reason: 'Tests' };
-  t.strictSame(statusOf(withField(base, 'status', status)), status, 'is kept, as in 1.24');
+  t.strictSame(statusOf(withField(base, 'status', status)), status, 'the status stays, as in 1.24');
   t.end();
 });

@@ -76,7 +76,7 @@ const rows: RuleRow[] = [
   ],
 ];
 
-t.test('rules of claims', (t) => {
+t.test('claims are validated as in 1.24', (t) => {
   checkRules(t, strategy, base, rows);
   const both = withField(withField(base, 'spec.dataSource', clone), 'spec.dataSourceRef', custom);
   t.strictSame(createFailures(strategy, both), ['spec: Invalid value: "spec.dataSource": must match dataSourceRef']);

@@ -32,14 +32,14 @@ t.test('the pod gets its node, the annotations of the binding, and the condition
   t.same(bound.status?.conditions, [
     { type: 'PodScheduled', status: 'True', lastTransitionTime: '2024-05-01T12:00:00Z' },
   ]);
-  t.same(old, before, 'the pod itself is untouched');
+  t.same(old, before, 'the old pod is not modified');
 });
 
-t.test('what keeps a pod from being bound', async (t) => {
+t.test('a pod that has a node or is being deleted cannot be bound', async (t) => {
   const rows: [name: string, current: Draft<Draft<Pod>>, metadata: Binding['metadata'], message: RegExp][] = [
     ['it has a node', pod({}, 'other'), {}, /pod p is already assigned to node "other"/],
     [
-      'it is going',
+      'it is being deleted',
       pod({ deletionTimestamp: '2024-05-01T11:00:00Z' }),
       {},
       /pod p is being deleted, cannot be assigned/,

@@ -10,7 +10,7 @@ t.test('setting a condition', (t) => {
   t.strictSame(first, { conditions: [{ type: 'Ready', status: 'False', lastTransitionTime: before }] });
   t.equal(setPodCondition(first, { type: 'Ready', status: 'False' }, now), first, 'nothing changes');
   const reason = setPodCondition(first, { type: 'Ready', status: 'False', reason: 'R' }, now);
-  t.equal(reason.conditions?.[0]?.lastTransitionTime, before, 'the time moves with the status only');
+  t.equal(reason.conditions?.[0]?.lastTransitionTime, before, 'the time changes only with the status');
   t.equal(reason.conditions?.[0]?.reason, 'R');
   const flipped = setPodCondition(reason, { type: 'Ready', status: 'True' }, now);
   t.strictSame(flipped.conditions, [{ type: 'Ready', status: 'True', lastTransitionTime: now }]);

@@ -104,7 +104,7 @@ t.test('pods and templates', (t) => {
     const typed = pod as unknown as Pod;
     t.strictSame(podWarnings(typed, orchDialect), [warning]);
     t.strictSame(podTemplateWarnings(typed, undefined, orchDialect), [`spec.template.${warning}`]);
-    t.strictSame(podTemplateWarnings(typed, typed, orchDialect), [], 'said once');
+    t.strictSame(podTemplateWarnings(typed, typed, orchDialect), [], 'one warning only');
     t.strictSame(podTemplateWarnings(typed, base as unknown as Pod, orchDialect), [`spec.template.${warning}`]);
   }
   const other = withField(base, 'spec.nodeSelector', { 'beta.kubernetes.io/os': 'linux' }) as unknown as Pod;

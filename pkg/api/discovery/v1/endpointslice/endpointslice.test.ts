@@ -74,7 +74,7 @@ const rows: RuleRow[] = [
   ],
 ];
 
-t.test('rules of endpoint slices', (t) => {
+t.test('endpoint slices are validated as in 1.24', (t) => {
   checkRules(t, endpointSliceStrategy, base, rows);
   const names: RuleRow[] = [
     ['endpoints.0.addresses', ['a.example.com']],

@@ -144,7 +144,7 @@ t.test('cells and selectable fields', (t) => {
   });
   const offered = Object.keys(eventStrategy.selectableFields?.(old) ?? {});
   const named = offered.filter((name) => name !== 'source').sort();
-  t.strictSame(Object.values(eventsV1Strategy.fieldLabels ?? {}).sort(), named, 'by other names in the newer');
+  t.strictSame(Object.values(eventsV1Strategy.fieldLabels ?? {}).sort(), named, 'the newer form has other names');
   t.match(eventsV1Strategy.fieldLabels, { 'regarding.kind': 'involvedObject.kind' });
   t.end();
 });

@@ -32,12 +32,12 @@ t.test('only running pods are protected', async (t) => {
 t.test('evictions without disruption', async (t) => {
   t.ok(isOver(pod('Succeeded')) && isOver(pod('Failed')));
   t.ok(isOver(pod('Running', { deletionTimestamp: '2024-05-01T11:00:00Z' })));
-  t.notOk(isOver(pod('Pending')), 'it may be about to run');
+  t.notOk(isOver(pod('Pending')), 'a pending pod may run soon');
   const unready = pod('Running');
   const ready = { ...unready, status: { phase: 'Running', conditions: [{ type: 'Ready', status: 'True' }] } };
-  t.ok(costsNothing(budget(), unready), 'there are enough others');
+  t.ok(costsNothing(budget(), unready), 'there are enough healthy pods without it');
   t.notOk(costsNothing(budget(), ready));
-  t.notOk(costsNothing(budget({ currentHealthy: 0 }), unready), 'it may be one that comes to be needed');
+  t.notOk(costsNothing(budget({ currentHealthy: 0 }), unready), 'too few pods are healthy without it');
   t.notOk(costsNothing(budget({ desiredHealthy: 0 }), unready));
 });
 
@@ -56,7 +56,7 @@ t.test('a budget is charged one disruption and records the pod', async (t) => {
     disruptionsAllowed: 0,
     disruptedPods: { q: '2024-05-01T11:59:00Z', p: '2024-05-01T12:00:00Z' },
   });
-  t.same(old, before, 'the budget itself is untouched');
+  t.same(old, before, 'the old budget is not modified');
 });
 
 t.test('refused evictions', async (t) => {

@@ -20,7 +20,7 @@ t.test('defaults, gates and cells', async (t) => {
   strategy.defaults?.(policy, testContext);
   t.equal(policy.spec.allowPrivilegeEscalation, true);
   strategy.prepareForCreate?.(policy, { ...testContext, gate: () => false });
-  t.notOk('allowedProcMountTypes' in policy.spec, 'belongs to a feature that is off');
+  t.notOk('allowedProcMountTypes' in policy.spec, 'the feature gate is off');
   t.same(strategy.cells?.(withField(base, 'spec.volumes', ['*']) as never, testContext), [
     'restricted',
     'false',
@@ -34,7 +34,7 @@ t.test('defaults, gates and cells', async (t) => {
   ]);
 });
 
-t.test('rules', async (t) => {
+t.test('pod security policies are validated as in 1.24', async (t) => {
   t.strictSame(createFailures(strategy, base), []);
   const rows: [string, unknown, (string | RegExp)[]][] = [
     [
@@ -120,7 +120,7 @@ t.test('rules', async (t) => {
     t.match(createFailures(strategy, withField(base, field, value)), expected, field);
 });
 
-t.test('contradictions', async (t) => {
+t.test('a policy must not both allow and forbid a value', async (t) => {
   const both = withField(withField(base, 'spec.requiredDropCapabilities', ['KILL']), 'spec.allowedCapabilities', [
     'KILL',
     '*',

@@ -11,7 +11,7 @@ const base: Draft = {
   nodeTopology: { matchLabels: { zone: 'a' } },
 };
 
-t.test('rules', (t) => {
+t.test('storage capacities are validated as in 1.24', (t) => {
   t.strictSame(createFailures(strategy, base), []);
   const rows: [path: string, value: unknown, failure: RegExp][] = [
     ['storageClassName', '', /^storageClassName: Invalid/],

@@ -109,7 +109,7 @@ t.test('annotations of a pod', (t) => {
   t.strictSame(createFailures(podStrategy, placed), []);
   const costly = annotated(cost, 'much');
   t.strictSame(createFailures(podStrategy, costly, withGates({ PodDeletionCost: false })), []);
-  t.strictSame(updateFailures(podStrategy, costly, costly), [], 'what is stored already is let through');
+  t.strictSame(updateFailures(podStrategy, costly, costly), [], 'a stored violation is tolerated');
   const template: Draft = { metadata: { name: 't', namespace: 'ns' }, template: { spec: base['spec'] } };
   const inTemplate = withField(template, 'template.metadata', { annotations: { [cost]: 'much', [armor]: 'other' } });
   t.strictSame(createFailures(podTemplateStrategy, inTemplate), [
