@@ -12,7 +12,7 @@ import {
   type ElementsStructure,
   elementOf,
   hasNoParts,
-  isSilent,
+  isInsignificantMember,
   type JsonObject,
   type LeafStructure,
   type Member,
@@ -61,7 +61,7 @@ function* addedMessage(members: Members, object: JsonObject, budget: StepBudget)
   let isEmpty = true;
   for (const declared of members.seen) {
     const value = member(object, declared.name);
-    if (isSilent(declared, value)) {
+    if (isInsignificantMember(declared, value)) {
       if (!declared.alwaysThere) continue;
       node[declared.edge] = memberOnly;
     } else {
@@ -234,8 +234,8 @@ class Comparer {
     isGone: boolean,
   ): Steps<void> {
     const { whenEmpty, structure, edge } = declared;
-    if (next === undefined && isSilent(declared, old)) return;
-    if (old === undefined && isSilent(declared, next)) return;
+    if (next === undefined && isInsignificantMember(declared, old)) return;
+    if (old === undefined && isInsignificantMember(declared, next)) return;
     const left = old === undefined ? whenEmpty : old;
     const right = next === undefined && !isGone ? whenEmpty : next;
     if (left === right) return;

@@ -3,7 +3,7 @@
 import {
   asObject,
   type ElementsStructure,
-  isSilent,
+  isInsignificantMember,
   type JsonObject,
   type Member,
   partStructure,
@@ -77,7 +77,7 @@ class Count {
     // may have the same value there.
     const managed = isPart
       ? !member.unseen && !isAsEmpty(member, value)
-      : !isSilent(member, value) && value !== member.whenEmpty;
+      : !isInsignificantMember(member, value) && value !== member.whenEmpty;
     const before = this.bytes;
     this.value(value, managed ? member.structure : undefined);
     const isEmpty = isPart && this.bytes - before <= emptyBytes;
@@ -100,7 +100,7 @@ class Count {
       else {
         seen.add(key);
         this.bytes += elementBytes + (typeof key === 'string' ? key.length : 1);
-        if (elements.kind === 'list' && isSaid(key)) this.bytes += selfBytes;
+        if (elements.kind === 'list' && isPresent(key)) this.bytes += selfBytes;
         this.value(value, partStructure(elements));
       }
     }
@@ -113,7 +113,7 @@ function isAsEmpty({ structure, whenEmpty }: Member, value: object): boolean {
 }
 
 /** An omitted key is not a member of its element. */
-function isSaid(key: unknown): boolean {
+function isPresent(key: unknown): boolean {
   return key !== undefined && key !== '' && key !== 0 && key !== false;
 }
 

@@ -9,7 +9,7 @@ import {
   valueEdge,
   zeroOf,
 } from '#apimachinery/apply/path-elements.js';
-import { complete, isJsonObject, saysNothing } from '#apimachinery/codec/json/walk.js';
+import { complete, isInsignificant, isJsonObject } from '#apimachinery/codec/json/walk.js';
 import { oncePer } from '#apimachinery/memo/once-per.js';
 import type { FieldInfo, TypeInfo } from '#apimachinery/schema/type-info.js';
 
@@ -90,8 +90,8 @@ export interface Member {
   readonly structure: Structure;
   /** The member's value in an empty message: undefined, null, a zero value or an empty message. */
   readonly whenEmpty: unknown;
-  /** False if every value is significant, see `saysNothing`. */
-  readonly maySayNothing: boolean;
+  /** False if every value is significant, see `isInsignificant`. */
+  readonly mayBeInsignificant: boolean;
   /** True if comparisons skip it. */
   readonly unseen: boolean;
   /** Every message has the member; it is null if unset. */
@@ -123,7 +123,7 @@ export class Members {
         edge,
         structure: field === undefined ? leaf : withUnseen(structureOf(field), hidden),
         whenEmpty: emptyValue(field),
-        maySayNothing: field !== undefined && saysNothing(field, field.container === 'single' ? 0 : []),
+        mayBeInsignificant: field !== undefined && isInsignificant(field, field.container === 'single' ? 0 : []),
         unseen: isHidden,
         alwaysThere: !isHidden && prune === undefined && isNullable(field),
       };
@@ -157,7 +157,7 @@ export class Members {
       edge: fieldEdge(name),
       structure: this.#undeclared,
       whenEmpty: undefined,
-      maySayNothing: false,
+      mayBeInsignificant: false,
       unseen: false,
       alwaysThere: false,
     };
@@ -169,11 +169,11 @@ function withUnseen(structure: Structure, unseen: FieldSet | undefined): Structu
 }
 
 /** Whether a member counts as absent: some fields cannot distinguish their zero value from absent. */
-export function isSilent({ field, maySayNothing, unseen }: Member, value: unknown): boolean {
+export function isInsignificantMember({ field, mayBeInsignificant, unseen }: Member, value: unknown): boolean {
   if (value === undefined || unseen) return true;
-  if (!maySayNothing || field === undefined) return false;
+  if (!mayBeInsignificant || field === undefined) return false;
   // Most values are decided without looking at the field.
-  return (typeof value === 'object' || !value) && saysNothing(field, value);
+  return (typeof value === 'object' || !value) && isInsignificant(field, value);
 }
 
 const structs = oncePer((unseen: FieldSet) => oncePer((type: TypeInfo) => new StructStructure(type, unseen)));

@@ -1,5 +1,5 @@
 /** Random canonical objects of any type, for tests over all types. */
-import { complete, saysNothing, zeroElement } from '#apimachinery/codec/json/walk.js';
+import { complete, isInsignificant, zeroElement } from '#apimachinery/codec/json/walk.js';
 import { formatDurationNanos } from '#apimachinery/duration.js';
 import { canonicalQuantity } from '#apimachinery/quantity.js';
 import type { Scalar } from '#apimachinery/schema/schema.js';
@@ -48,7 +48,7 @@ export class RandomObjects {
     const everPresent = single && !field.pointer && ['quantity', 'intOrString'].includes(field.type?.shape ?? '');
     if (!required && !everPresent && (depth <= 0 || this.#messagesLeft <= 0 || this.#random() < 0.4)) return;
     const value = this.#value(field, depth);
-    if (value !== undefined && !saysNothing(field, value)) into[field.name] = value;
+    if (value !== undefined && !isInsignificant(field, value)) into[field.name] = value;
   }
 
   #value(field: FieldInfo, depth: number): unknown {

@@ -2,7 +2,7 @@
  * Empty members in types with Go types: those that 1.24 writes as null, and those that are dropped before an object is
  * stored. Their places in a type and its parts are computed once, so that objects need no search.
  */
-import { type JsonObject, saysNothing } from '#apimachinery/codec/json/walk.js';
+import { isInsignificant, type JsonObject } from '#apimachinery/codec/json/walk.js';
 import { oncePer } from '#apimachinery/memo/once-per.js';
 import type { Shape } from '#apimachinery/schema/schema.js';
 import type { FieldInfo, TypeInfo } from '#apimachinery/schema/type-info.js';
@@ -111,7 +111,7 @@ function stripped(type: TypeInfo, object: JsonObject): JsonObject {
   const places = emptiesOf(type);
   let result = rewrittenBelow(places, object, stripped);
   for (const field of places.own) {
-    if (object[field.name] === undefined || !saysNothing(field, object[field.name])) continue;
+    if (object[field.name] === undefined || !isInsignificant(field, object[field.name])) continue;
     const { [field.name]: _, ...others } = result;
     result = others;
   }

@@ -190,16 +190,17 @@ export class JsonWalk {
   /** A member's value; undefined if insignificant. */
   #field(field: FieldInfo, value: unknown): unknown {
     if (field.container === 'map') return this.#map(field, value);
-    if (field.container === 'list') return this.#unlessSilent(field, this.#list(field, value));
-    if (field.scalar !== undefined) return this.#unlessSilent(field, this.#scalar(field.scalar, value, field.goType));
-    return this.#unlessSilent(field, field.type === undefined ? value : this.#message(field.type, value));
+    if (field.container === 'list') return this.#unlessInsignificant(field, this.#list(field, value));
+    if (field.scalar !== undefined)
+      return this.#unlessInsignificant(field, this.#scalar(field.scalar, value, field.goType));
+    return this.#unlessInsignificant(field, field.type === undefined ? value : this.#message(field.type, value));
   }
 
-  #unlessSilent(field: FieldInfo, result: unknown): unknown {
+  #unlessInsignificant(field: FieldInfo, result: unknown): unknown {
     if (this.#keepZeros) return result;
     // An empty managedFields list is significant: it drops all managers.
     if (field.name === 'managedFields' && Array.isArray(result)) return result;
-    return saysNothing(field, result) && !(field.keepsEmpty === true && result !== undefined) ? undefined : result;
+    return isInsignificant(field, result) && !(field.keepsEmpty === true && result !== undefined) ? undefined : result;
   }
 
   #list(field: FieldInfo | undefined, value: unknown, goName?: string): unknown[] {
@@ -224,7 +225,7 @@ export class JsonWalk {
     const map = value;
     const keys = Object.keys(map);
     // Asking a large map whether it is empty costs as much as iterating over it.
-    if (keys.length === 0) return this.#unlessSilent(field, map);
+    if (keys.length === 0) return this.#unlessInsignificant(field, map);
     for (const key of keys) {
       const element = map[key];
       if (typeof element === 'string' && field.scalar === 'string') continue;
@@ -413,7 +414,7 @@ export function zeroElement(field: FieldInfo): unknown {
 }
 
 /** True if the field may be absent and its value is zero, which the encoding does not distinguish from absent. */
-export function saysNothing(field: FieldInfo, value: unknown): boolean {
+export function isInsignificant(field: FieldInfo, value: unknown): boolean {
   if ((!field.omitempty && !field.optional) || field.pointer) return false;
   if (value === undefined) return true;
   // An empty list without omitempty remains distinct from null until it is stored.

@@ -1,6 +1,6 @@
 /** Decodes the fields of messages into objects. The first message of a type compiles the type's reader. */
 import { DecodeError } from '#apimachinery/codec/json/decode-error.js';
-import { complete, type JsonObject, saysNothing, zeroElement } from '#apimachinery/codec/json/walk.js';
+import { complete, isInsignificant, type JsonObject, zeroElement } from '#apimachinery/codec/json/walk.js';
 import type { Reader } from '#apimachinery/codec/protobuf/reader.js';
 import { tag, wire } from '#apimachinery/codec/protobuf/writer.js';
 import type { FieldInfo, TypeInfo } from '#apimachinery/schema/type-info.js';
@@ -136,7 +136,7 @@ export class StructReader {
       key,
       read: field.type?.name === managerType ? unlessWithoutManagers(read) : read,
       readPacked: isPackable ? packedReader(value) : undefined,
-      dropsZero: container !== 'map' && saysNothing(field, container === 'list' ? [] : 0),
+      dropsZero: container !== 'map' && isInsignificant(field, container === 'list' ? [] : 0),
       isAlways: this.type.always?.includes(field) ?? false,
       inline: field.inline && field.type !== undefined ? new StructReader(field.type, this.#values) : undefined,
     };
