@@ -70,7 +70,7 @@ export function updateFailures(strategy: Strategy, before: Draft, after: Draft, 
   return changeFailures(strategy, created(strategy, before, context), after, context);
 }
 
-/** The same for an update of a stored object. */
+/** `path: message` of every failure of an update of a stored object. */
 export function changeFailures(strategy: Strategy, old: ApiObjectShape, after: Draft, context = testContext): string[] {
   return texts(strategy.validateUpdate?.(updated(strategy, after, old, context), old, context));
 }

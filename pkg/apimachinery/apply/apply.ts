@@ -209,7 +209,7 @@ export function applyPatch(request: ApplyRequest): ApplyResult {
   return withoutQuestions(applySteps(request));
 }
 
-/** The same in steps, each proportional to the size of the objects, so that other work can run in between. */
+/** `applyPatch` in steps, each proportional to the size of the objects, so that other work can run in between. */
 export function* applySteps(request: ApplyRequest): Converting<ApplyResult> {
   const live = withoutEntries(request.live ?? {});
   let managers = readManagers(entriesOf(request.live)) ?? [];

@@ -23,7 +23,7 @@ export function checkEdges(edges: readonly string[]): void {
   for (let i = 1; i < length; i++) for (let j = 0; j < i; j++) if (edges[i] === edges[j]) throw ambiguous();
 }
 
-/** The same check for a single edge. */
+/** Like `checkEdges`, for a single edge. */
 export function checkEdge(edge: string): void {
   if (edge === withoutKeys) throw ambiguous();
 }

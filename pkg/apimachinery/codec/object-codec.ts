@@ -90,7 +90,7 @@ export class ObjectCodec {
     return allSteps(this.decodeSteps(bytes, options));
   }
 
-  /** The same in steps, each proportional to the size of the text, so that other work can run in between. */
+  /** `decode` in steps, each proportional to the size of the text, so that other work can run in between. */
   *decodeSteps(bytes: Buffer, options: DecodeOptions): Steps<DecodedObject> {
     const { encoding, expected, validation } = options;
     if (encoding === 'protobuf') {

@@ -65,7 +65,7 @@ export function readYAML(text: string): ReadYAML {
   return allSteps(readYAMLSteps(text));
 }
 
-/** The same in steps if the document is JSON. */
+/** `readYAML`, in steps if the document is JSON. */
 export function* readYAMLSteps(text: string): Steps<ReadYAML> {
   const value = yield* valueOfJSON(text);
   return value === undefined ? readDocument(text) : { value, repeated: [] };

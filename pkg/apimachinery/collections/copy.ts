@@ -14,7 +14,7 @@ export function copyJson<T>(value: T): Draft<T> {
 /** Values with fewer parts are copied in one step. */
 const fewParts = 500;
 
-/** The same in steps of a few milliseconds each. `budget`: for tests. */
+/** `copyJson` in steps of a few milliseconds each. `budget`: for tests. */
 export function* copyJsonSteps<T>(value: T, budget: StepBudget = new StepBudget()): Steps<Draft<T>> {
   if (!hasParts(value)) return value as Draft<T>;
   const room = { left: fewParts };

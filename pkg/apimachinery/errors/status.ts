@@ -235,7 +235,7 @@ export function notAcceptable(accepted: string[]): StatusError {
   return notAcceptableAs(`only the following media types are accepted: ${accepted.join(', ')}`);
 }
 
-/** The same with a custom message. */
+/** 406 NotAcceptable with a custom message. */
 export function notAcceptableAs(message: string): StatusError {
   return failure(406, 'NotAcceptable', message);
 }

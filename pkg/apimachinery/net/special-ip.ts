@@ -18,7 +18,7 @@ export function specialRange(address: string): SpecialRange | undefined {
   return bytes === undefined ? undefined : rangeOfBytes(bytes);
 }
 
-/** The same for the sixteen bytes of an address (`ipBytes`). */
+/** Like `specialRange`, for the sixteen bytes of an address (`ipBytes`). */
 export function rangeOfBytes(bytes: Uint8Array): SpecialRange | undefined {
   return startsWith(bytes, mappedPrefix) ? rangeOf4(bytes) : rangeOf6(bytes);
 }

@@ -80,7 +80,7 @@ function child(container: Container, step: string): unknown {
   return Array.isArray(container) ? container[indexOf(step, container.length)] : member(container, step);
 }
 
-/** The same, but an unresolvable step counts as an absent member. */
+/** Like `child`, but an unresolvable step counts as an absent member. */
 function childIfAny(container: Container, step: string): unknown {
   try {
     return child(container, step);
@@ -121,7 +121,7 @@ class Document {
     });
   }
 
-  /** The same for reading. */
+  /** The target of a path for reading; undefined if it cannot be resolved. */
   look(path: string): Place | undefined {
     return this.#walk(path, (value) => value);
   }

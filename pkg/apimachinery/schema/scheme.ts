@@ -147,7 +147,7 @@ export class Scheme {
     return { group: 'meta', groupName, version, kind, apiVersion, type };
   }
 
-  /** The same by the group's wire name (empty for core) and version. */
+  /** Like `kind`, by the group's wire name (empty for core) and version. */
   kindOf(groupName: string, version: string, kind: string): KindInfo | undefined {
     return this.kind(this.apiVersionOf(groupName, version), kind);
   }

@@ -170,7 +170,7 @@ export function selectorFromObject(object: LabelSelectorObject | undefined): Lab
 }
 
 /**
- * The same, but undefined for an invalid selector: validation of 1.24 accepts invalid label values in
+ * Like `selectorFromObject`, but undefined for an invalid selector: validation of 1.24 accepts invalid label values in
  * `matchExpressions`, so stored objects may have them.
  */
 export function compileSelector(object: LabelSelectorObject | undefined): LabelSelector | undefined {

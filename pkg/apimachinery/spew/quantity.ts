@@ -37,7 +37,7 @@ export function goQuantity(text: string | undefined): string {
   return amount === undefined ? dumpOfLarge(nanos, format) : dump(amount, { kept, format });
 }
 
-/** The same in Go syntax. */
+/** A canonical quantity in Go syntax (`%#v`). */
 export function quantitySyntax(text: string | undefined): string {
   const { amount, nanos, kept, format } = quantityFields(text);
   const { value, scale } = amount ?? { value: 0n, scale: 0 };

@@ -128,7 +128,7 @@ export function invalidValue(path: FieldPath, value: unknown, detail = ''): Fiel
   return new Failure(path, 'FieldValueInvalid', 'Invalid value', detail, value);
 }
 
-/** The same for a value of the wrong type, which prevents further checks. */
+/** `Invalid value: …`: the value has the wrong type, which prevents further checks. */
 export function invalidType(path: FieldPath, value: unknown, detail: string): FieldFailure {
   return new Failure(path, 'FieldValueTypeInvalid', 'Invalid value', detail, value);
 }

@@ -26,7 +26,7 @@ export function rangesOf(type: MessageDeclaration, ...names: readonly string[]):
   return wordedRangesOf(type, inFigures, ...names);
 }
 
-/** The same with custom messages of 1.24. */
+/** Like `rangesOf`, with custom messages of 1.24. */
 export function wordedRangesOf(
   type: MessageDeclaration,
   wording: RangeWording,

@@ -103,7 +103,7 @@ export function decodeProtobuf(
   }
 }
 
-/** The same in steps: large maps are decoded part by part. */
+/** `decodeProtobuf` in steps: decodes large maps part by part. */
 export function* decodeProtobufSteps(
   scheme: Scheme,
   bytes: Buffer,

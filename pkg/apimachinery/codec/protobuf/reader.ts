@@ -198,7 +198,7 @@ export class Reader {
     this.end = outer;
   }
 
-  /** The same for recursive messages. Throws if they are nested too deeply. */
+  /** Like `enter`, for recursive messages: throws if they are nested too deeply. */
   enterMessage(): number {
     const outer = this.enter();
     if (++this.depth > maxDepth) throw new DecodeError('exceeded max depth');

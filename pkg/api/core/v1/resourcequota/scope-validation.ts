@@ -56,7 +56,7 @@ function uncountedIn({ hard = {} }: ResourceQuotaSpec): (scope: string) => numbe
   };
 }
 
-/** One failure for each of these resources. */
+/** One failure for each of the `count` resources that the scope cannot count. */
 function validateCountable(count: number, value: unknown, path: FieldPath): FieldFailure[] {
   return Array.from({ length: count }, () => invalidValue(path, value, 'unsupported scope applied to resource'));
 }
