@@ -53,5 +53,5 @@ t.test('a node announces its share of the published addresses', async (t) => {
   for (const [given] of rows) t.same(of('b', given), [], 'a node that is not ready announces nothing');
   const kept = service('192.0.2.1', ['192.0.2.1'], local);
   t.same(of('a', kept, 'a'), ['192.0.2.1'], 'policy Local: a node with endpoints announces');
-  t.same(of('a', kept, 'b'), [], 'where there are none');
+  t.same(of('a', kept, 'b'), [], 'policy Local: a node without endpoints does not announce');
 });

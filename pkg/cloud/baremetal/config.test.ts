@@ -126,7 +126,10 @@ t.test('the option selects the provider, which reads its file on each call', asy
     'the file is read on each call',
   );
   file = 'broken';
-  await t.rejects(async () => void (await instances?.exists(node('c'))), 'a broken file says nothing');
+  await t.rejects(
+    async () => void (await instances?.exists(node('c'))),
+    'a malformed file is an error, not a missing machine',
+  );
   file = head;
   await t.rejects(async () => void (await instances?.exists(node('c'))), /must list machines/);
 });

@@ -217,7 +217,7 @@ t.test('a broken update stops, and can be undone', async (t) => {
       .map(({ revision }) => revision)
       .sort(),
     [2, 3],
-    'the old one has a new number',
+    'the old revision is renumbered',
   );
 });
 

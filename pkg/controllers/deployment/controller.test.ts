@@ -150,7 +150,7 @@ t.test('Recreate starts no new pod before the last old pod is deleted', async (t
   }
   setImage('v2');
   await harness.advance(10_000);
-  t.same(images(), ['v1', 'v1'], 'the old ones are being deleted');
+  t.same(images(), ['v1', 'v1'], 'the old pods are still being deleted');
   for (const pod of api.list(pods)) api.remove(pods, `default/${pod.metadata.name}`);
   await run(10);
   t.same(images(), ['v2', 'v2']);

@@ -36,7 +36,7 @@ t.test('budgets allow disruptions while enough pods are healthy', (t) => {
     ['a number that is missing already', { maxUnavailable: 1 }, pods(4, 3), 4, [4, 3, 3, 0]],
     ['a share that may be missing, rounded up', { maxUnavailable: '30%' }, pods(4), 4, [4, 2, 4, 2]],
     ['all may be missing', { maxUnavailable: '100%' }, pods(4), 4, [4, 0, 4, 4]],
-    ['more may be missing than there are', { maxUnavailable: 9 }, pods(2), 2, [2, 0, 2, 2]],
+    ['more pods may be missing than exist', { maxUnavailable: 9 }, pods(2), 2, [2, 0, 2, 2]],
     ['empty spec', {}, pods(2), 2, [0, 0, 2, 0]],
     ['no pods', { minAvailable: 0 }, [], 0, [0, 0, 0, 0]],
     ['no pods desired', { maxUnavailable: 1 }, pods(1), 0, [0, 0, 1, 0]],

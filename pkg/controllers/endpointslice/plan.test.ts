@@ -151,7 +151,12 @@ t.test('changes cause few slices and few writes', (t) => {
     ['new endpoints fill new slices', range(0, 4), [], { create: ['+:e0 e1 e2', '+:e3'] }],
     ['nothing changed', range(0, 2), [slice('a', range(0, 2))], {}],
     ['a changed condition', [endpoint('e0', false)], [slice('a', range(0, 1))], { update: ['a:e0'] }],
-    ['one removed, one new: the same slice', range(1, 4), [slice('a', range(0, 3))], { update: ['a:e1 e2 e3'] }],
+    [
+      'a new endpoint takes the place of a removed endpoint',
+      range(1, 4),
+      [slice('a', range(0, 3))],
+      { update: ['a:e1 e2 e3'] },
+    ],
     [
       'the fullest slice with room is filled',
       range(0, 6),
@@ -164,7 +169,12 @@ t.test('changes cause few slices and few writes', (t) => {
       [slice('a', range(0, 3)), slice('b', range(3, 5))],
       { update: ['a:e1 e2 e5'] },
     ],
-    ['an empty one is deleted', range(0, 1), [slice('a', range(0, 1)), slice('b', range(5, 6))], { delete: ['b:e5'] }],
+    [
+      'an empty slice is deleted',
+      range(0, 1),
+      [slice('a', range(0, 1)), slice('b', range(5, 6))],
+      { delete: ['b:e5'] },
+    ],
     ['labels are repaired', range(0, 1), [slice('a', range(0, 1), { metadata: { name: 'a' } })], { update: ['a:e0'] }],
     [
       'other ports',

@@ -24,10 +24,10 @@ interface Row {
 }
 
 const rows: Row[] = [
-  { name: 'nothing written', steps: () => {}, fresh: true },
-  { name: 'a cache without a list', steps: (w, pods) => w.wrote('k', pods, object('9')), fresh: false },
+  { name: 'no writes', steps: () => {}, fresh: true },
+  { name: 'a cache before its first list', steps: (w, pods) => w.wrote('k', pods, object('9')), fresh: false },
   {
-    name: 'a cache that is behind, compared as numbers',
+    name: 'an older cache, with versions compared as numbers',
     steps: (w, pods) => {
       pods.lastVersion = '9';
       w.wrote('k', pods, object('10'));
@@ -35,7 +35,7 @@ const rows: Row[] = [
     fresh: false,
   },
   {
-    name: 'a cache that has come to it',
+    name: 'a cache at the written version',
     steps: (w, pods) => {
       w.wrote('k', pods, object('10'));
       pods.lastVersion = '10';
@@ -43,7 +43,7 @@ const rows: Row[] = [
     fresh: true,
   },
   {
-    name: 'the newest write counts, whichever is told last',
+    name: 'the highest version counts, in any order of the writes',
     steps: (w, pods) => {
       w.wrote('k', pods, object('12'));
       w.wrote('k', pods, object('11'));
@@ -52,7 +52,7 @@ const rows: Row[] = [
     fresh: false,
   },
   {
-    name: 'one cache of two is behind',
+    name: 'one of two caches is older',
     steps: (w, pods, sets) => {
       w.wrote('k', pods, object('10'));
       w.wrote('k', sets, object('11'));
@@ -67,7 +67,7 @@ const rows: Row[] = [
     fresh: true,
   },
   {
-    name: 'a deleted object that the cache still has',
+    name: 'a deleted object that the cache still shows',
     steps: (w, pods) => {
       pods.lastVersion = '99';
       pods.objects.set('n/a', object('5'));
@@ -76,7 +76,7 @@ const rows: Row[] = [
     fresh: false,
   },
   {
-    name: 'a deleted object that is shown as going',
+    name: 'a deleted object that the cache shows in deletion',
     steps: (w, pods) => {
       pods.objects.set('n/a', object('6', 'u', { deletionTimestamp: '2022-05-03T00:00:00Z' }));
       w.deleted('k', pods, object('5'));
@@ -84,14 +84,18 @@ const rows: Row[] = [
     fresh: true,
   },
   {
-    name: 'a deleted object whose name another one has',
+    name: 'a deleted object whose name has another UID now',
     steps: (w, pods) => {
       pods.objects.set('n/a', object('7', 'v'));
       w.deleted('k', pods, object('5'));
     },
     fresh: true,
   },
-  { name: 'a deleted object that is gone', steps: (w, pods) => w.deleted('k', pods, object('5')), fresh: true },
+  {
+    name: 'a deleted object that the cache no longer shows',
+    steps: (w, pods) => w.deleted('k', pods, object('5')),
+    fresh: true,
+  },
 ];
 
 t.test('writes that caches show', (t) => {

@@ -65,7 +65,7 @@ function setUp(t: Test, spec: Partial<JobSpec> = {}, { tracked = true, gate = tr
 }
 
 for (const tracked of [true, false]) {
-  const how = tracked ? 'counted by finalizers' : 'counted by the pods there are';
+  const how = tracked ? 'counted by finalizers' : 'counted by existing pods';
 
   t.test(`a job runs until enough pods have succeeded, ${how}`, async (t) => {
     const { harness, api, start, status, condition, live, end } = setUp(

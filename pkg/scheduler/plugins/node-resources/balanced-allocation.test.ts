@@ -72,7 +72,7 @@ table('weights', weighted, [['do not matter', { cpu: '10' }, 5, 1, [50]]]);
 
 const nodes = [node('small', {}, { allocatable: { cpu: '2', memory: '8Gi' } }), node('even', {}, { allocatable: ten })];
 const compared = (requests: List) => scores(balancedAllocation(), { spec: asking(requests) }, { nodes });
-table('a node of 2 CPUs and 8 GiB, and one of 10 and 10', compared, [
+table('a node with 2 CPUs and 8 GiB, and a node with 10 CPUs and 10 GiB', compared, [
   ['a pod with much CPU', { cpu: '2', memory: '2Gi' }, [62, 100]],
   ['a pod with much memory', { cpu: '1', memory: '4Gi' }, [100, 85]],
 ]);

@@ -154,20 +154,20 @@ function strategies(name: string, strategy: ScoringStrategy | undefined, rows: r
   table(name, (...args: [List, List, List]) => score(strategy, ...args), rows);
 }
 
-strategies('least allocated, as it is by default', undefined, [
-  ['all is left', ten, none, none, 100],
-  ['half is left', ten, { cpu: '5', memory: '5Gi' }, none, 50],
-  ['nothing is left', ten, { cpu: '10', memory: '10Gi' }, none, 0],
-  ['half of one', ten, { cpu: '5', memory: '0' }, none, 75],
-  ['with those that are there', ten, { cpu: '2', memory: '0' }, { cpu: '3', memory: '5Gi' }, 50],
-  ['more than there is', ten, { cpu: '20', memory: '0' }, none, 50],
-  ['each resource is cut', { cpu: '3', memory: '3Gi' }, { cpu: '1', memory: '1Gi' }, none, 66],
-  ['the mean is cut', ten, { cpu: '1', memory: '2Gi' }, none, 85],
-  ['who asks for nothing counts as a tenth CPU and 200 MiB', { cpu: '1', memory: '1000Mi' }, {}, none, 85],
-  ['so do those that are there', { cpu: '1', memory: '1000Mi' }, none, {}, 85],
-  ['who asks for CPU only counts with memory', { cpu: '1', memory: '1000Mi' }, { cpu: '500m' }, none, 65],
+strategies('least allocated, the default', undefined, [
+  ['all of the node is free', ten, none, none, 100],
+  ['half of the node is free', ten, { cpu: '5', memory: '5Gi' }, none, 50],
+  ['nothing is free', ten, { cpu: '10', memory: '10Gi' }, none, 0],
+  ['half of the CPU', ten, { cpu: '5', memory: '0' }, none, 75],
+  ['requests of placed pods count', ten, { cpu: '2', memory: '0' }, { cpu: '3', memory: '5Gi' }, 50],
+  ['more than the capacity', ten, { cpu: '20', memory: '0' }, none, 50],
+  ['the score of each resource is cut off', { cpu: '3', memory: '3Gi' }, { cpu: '1', memory: '1Gi' }, none, 66],
+  ['the mean is cut off', ten, { cpu: '1', memory: '2Gi' }, none, 85],
+  ['absent requests count as a tenth CPU and 200 MiB', { cpu: '1', memory: '1000Mi' }, {}, none, 85],
+  ['absent requests of placed pods count as well', { cpu: '1', memory: '1000Mi' }, none, {}, 85],
+  ['an absent memory request counts beside a CPU request', { cpu: '1', memory: '1000Mi' }, { cpu: '500m' }, none, 65],
   ['a node without memory', { cpu: '10' }, { cpu: '5', memory: '0' }, none, 50],
-  ['a node with nothing', {}, { cpu: '5' }, none, 0],
+  ['a node without resources', {}, { cpu: '5' }, none, 0],
   ['extended resources do not count', ten, { ...none, [gpu]: '10' }, none, 100],
 ]);
 
@@ -175,28 +175,28 @@ const least = (weights: Readonly<Record<string, number>>): ScoringStrategy => ({
   type: 'LeastAllocated',
   resources: weigh(weights),
 });
-strategies('least allocated, CPU three times', least({ cpu: 3, memory: 1 }), [
-  ['half of CPU', ten, { cpu: '5', memory: '0' }, none, 62],
-  ['half of memory', ten, { cpu: '0', memory: '5Gi' }, none, 87],
+strategies('least allocated, CPU with triple weight', least({ cpu: 3, memory: 1 }), [
+  ['half of the CPU', ten, { cpu: '5', memory: '0' }, none, 62],
+  ['half of the memory', ten, { cpu: '0', memory: '5Gi' }, none, 87],
 ]);
-strategies('least allocated, an extended resource', least({ [gpu]: 1, cpu: 1 }), [
-  ['some of it', ten, { cpu: '0', [gpu]: '2' }, none, 90],
-  ['with those that are there', ten, { cpu: '0', [gpu]: '2' }, { cpu: '0', [gpu]: '3' }, 75],
-  ['not asked for: only CPU counts', ten, { cpu: '5' }, { cpu: '0', [gpu]: '9' }, 50],
-  ['a node that has none: only CPU counts', { cpu: '10' }, { cpu: '5', [gpu]: '1' }, { cpu: '0' }, 50],
+strategies('least allocated with an extended resource', least({ [gpu]: 1, cpu: 1 }), [
+  ['some of the extended resource', ten, { cpu: '0', [gpu]: '2' }, none, 90],
+  ['requests of placed pods count', ten, { cpu: '0', [gpu]: '2' }, { cpu: '0', [gpu]: '3' }, 75],
+  ['not requested: only CPU counts', ten, { cpu: '5' }, { cpu: '0', [gpu]: '9' }, 50],
+  ['a node without the resource: only CPU counts', { cpu: '10' }, { cpu: '5', [gpu]: '1' }, { cpu: '0' }, 50],
 ]);
 
 const most: ScoringStrategy = { type: 'MostAllocated', resources: weigh({ cpu: 1, memory: 1 }) };
 strategies('most allocated', most, [
-  ['nothing is taken', ten, none, none, 0],
-  ['half is taken', ten, { cpu: '5', memory: '5Gi' }, none, 50],
-  ['all is taken', ten, { cpu: '10', memory: '10Gi' }, none, 100],
-  ['half of one', ten, { cpu: '5', memory: '0' }, none, 25],
-  ['with those that are there', ten, { cpu: '2', memory: '0' }, { cpu: '3', memory: '5Gi' }, 50],
-  ['more than there is counts as all', ten, { cpu: '20', memory: '0' }, none, 50],
-  ['each resource is cut', { cpu: '3', memory: '3Gi' }, { cpu: '1', memory: '1Gi' }, none, 33],
-  ['who asks for nothing', { cpu: '1', memory: '1000Mi' }, {}, none, 15],
-  ['a node with nothing', {}, { cpu: '1' }, none, 0],
+  ['nothing is requested', ten, none, none, 0],
+  ['half is requested', ten, { cpu: '5', memory: '5Gi' }, none, 50],
+  ['all is requested', ten, { cpu: '10', memory: '10Gi' }, none, 100],
+  ['half of the CPU', ten, { cpu: '5', memory: '0' }, none, 25],
+  ['requests of placed pods count', ten, { cpu: '2', memory: '0' }, { cpu: '3', memory: '5Gi' }, 50],
+  ['more than the capacity counts as all', ten, { cpu: '20', memory: '0' }, none, 50],
+  ['the score of each resource is cut off', { cpu: '3', memory: '3Gi' }, { cpu: '1', memory: '1Gi' }, none, 33],
+  ['absent requests', { cpu: '1', memory: '1000Mi' }, {}, none, 15],
+  ['a node without resources', {}, { cpu: '1' }, none, 0],
 ]);
 
 const ratio = (...shape: [utilization: number, score: number][]): ScoringStrategy => ({
@@ -205,27 +205,27 @@ const ratio = (...shape: [utilization: number, score: number][]): ScoringStrateg
   shape: shape.map(([utilization, points]) => ({ utilization, score: points })),
 });
 strategies('a shape from 0 to 10', ratio([0, 0], [100, 10]), [
-  ['nothing is taken', ten, none, none, 0],
-  ['half is taken', ten, { cpu: '5', memory: '5Gi' }, none, 50],
-  ['all is taken', ten, { cpu: '10', memory: '10Gi' }, none, 100],
-  ['more than there is', ten, { cpu: '20', memory: '20Gi' }, none, 100],
-  ['a resource that gets nothing does not count', ten, { cpu: '5', memory: '0' }, none, 50],
+  ['nothing is requested', ten, none, none, 0],
+  ['half is requested', ten, { cpu: '5', memory: '5Gi' }, none, 50],
+  ['all is requested', ten, { cpu: '10', memory: '10Gi' }, none, 100],
+  ['more than the capacity', ten, { cpu: '20', memory: '20Gi' }, none, 100],
+  ['a resource that scores zero does not count', ten, { cpu: '5', memory: '0' }, none, 50],
   ['the mean is rounded', ten, { cpu: '2', memory: '5222Mi' }, none, 35],
-  ['with those that are there', ten, { cpu: '2', memory: '5Gi' }, { cpu: '3', memory: '0' }, 50],
+  ['requests of placed pods count', ten, { cpu: '2', memory: '5Gi' }, { cpu: '3', memory: '0' }, 50],
 ]);
 strategies('a shape from 10 to 0', ratio([0, 10], [100, 0]), [
-  ['nothing is taken', ten, none, none, 100],
-  ['a fifth is taken', ten, { cpu: '2', memory: '2Gi' }, none, 80],
-  ['all is taken', ten, { cpu: '10', memory: '10Gi' }, none, 0],
+  ['nothing is requested', ten, none, none, 100],
+  ['a fifth is requested', ten, { cpu: '2', memory: '2Gi' }, none, 80],
+  ['all is requested', ten, { cpu: '10', memory: '10Gi' }, none, 0],
 ]);
 strategies('a shape with a peak', ratio([20, 0], [60, 10], [90, 4]), [
   ['before the first point', ten, { cpu: '1', memory: '1Gi' }, none, 0],
-  ['on the way up', ten, { cpu: '4', memory: '4Gi' }, none, 50],
+  ['between the first point and the peak', ten, { cpu: '4', memory: '4Gi' }, none, 50],
   ['at the peak', ten, { cpu: '6', memory: '6Gi' }, none, 100],
-  ['on the way down', ten, { cpu: '7', memory: '7Gi' }, none, 80],
+  ['between the peak and the last point', ten, { cpu: '7', memory: '7Gi' }, none, 80],
   ['after the last point', ten, { cpu: '10', memory: '10Gi' }, none, 40],
 ]);
-strategies('a shape of one point', ratio([50, 7]), [
-  ['before it', ten, none, none, 70],
-  ['after it', ten, { cpu: '9', memory: '9Gi' }, none, 70],
+strategies('a shape with a single point', ratio([50, 7]), [
+  ['below the point', ten, none, none, 70],
+  ['above the point', ten, { cpu: '9', memory: '9Gi' }, none, 70],
 ]);
