@@ -19,9 +19,8 @@ import { removePodNetwork, removeServiceRules } from '#cluster/supervise/node-ne
 import { serviceAddressOf } from '#cluster/supervise/service-address.js';
 import { type ProgressSink, progressPrinter, step } from '#cluster/terminal/progress.js';
 import { SetupError } from '#cluster/terminal/setup-error.js';
+import { commandOptions } from '#cluster/terminal/subcommand.js';
 import { LeftBehindError, type RemovalStep, takeEveryStep, takeStepsTogether } from '#containerd/every-step.js';
-import { helpText } from '#daemon/options/help.js';
-import { parseOptions } from '#daemon/options/parse.js';
 
 /**
  * Time for the cluster's own process to stop its parts one by one, and containers within five seconds. Then the process is
@@ -33,13 +32,9 @@ const programGraceMs = 10_000;
 const quietMs = 3000;
 
 export async function down(argv: readonly string[]): Promise<number> {
-  const parsed = parseOptions(downOptions, argv, { program: 'orch down' });
-  if (parsed.kind !== 'run') {
-    process.stdout.write(
-      helpText(downOptions, { program: 'orch down', description: 'Stop a cluster of this machine.' }),
-    );
-    return 0;
-  }
+  const description = 'Stop a cluster of this machine.';
+  const parsed = commandOptions(downOptions, argv, { program: 'orch down', description });
+  if (parsed === undefined) return 0;
   const layout = layoutOf(resolve(parsed.values['data-dir']));
   const settings = readSettings(layout.settings);
   if (settings === undefined) {

@@ -8,7 +8,7 @@ import { installOptions, joinOptions, upOptions } from '#cluster/config/options.
 import { joinedOf, readSettings } from '#cluster/config/settings.js';
 import { readIdentity } from '#cluster/process/identity.js';
 import { SetupError } from '#cluster/terminal/setup-error.js';
-import { helpText } from '#daemon/options/help.js';
+import { commandOptions } from '#cluster/terminal/subcommand.js';
 import type { OptionTable, OptionValues } from '#daemon/options/option.js';
 import { parseOptions } from '#daemon/options/parse.js';
 
@@ -64,11 +64,8 @@ export async function uninstall(argv: readonly string[]): Promise<number> {
 
 /** Parses the options; prints the help and returns undefined for --help. */
 function parse(argv: readonly string[], name: string, description: string): InstallOptions | undefined {
-  const parsed = parseOptions(installOptions, argv, { program: `orch ${name}` });
-  if (parsed.kind !== 'run') {
-    process.stdout.write(helpText(installOptions, { program: `orch ${name}`, description }));
-    return undefined;
-  }
+  const parsed = commandOptions(installOptions, argv, { program: `orch ${name}`, description });
+  if (parsed === undefined) return undefined;
   if (!/^[A-Za-z0-9][\w.-]*$/.test(parsed.values.name))
     throw new SetupError(
       `--name ${JSON.stringify(parsed.values.name)} must consist of letters, digits, and . _ - after the first character`,

@@ -18,9 +18,8 @@ import { readIdentity, runningProcesses } from '#cluster/process/identity.js';
 import { choosePort, portIsFree, randomPort } from '#cluster/process/ports.js';
 import { type ProgressSink, progressPrinter } from '#cluster/terminal/progress.js';
 import { SetupError } from '#cluster/terminal/setup-error.js';
-import { helpText } from '#daemon/options/help.js';
+import { commandOptions } from '#cluster/terminal/subcommand.js';
 import type { OptionValues } from '#daemon/options/option.js';
-import { parseOptions } from '#daemon/options/parse.js';
 import type { GuardedProcess } from '#daemon/process/guarded-process.js';
 
 type UpOptions = OptionValues<typeof upOptions>;
@@ -47,17 +46,9 @@ export interface UpDependencies {
 }
 
 export async function up(argv: readonly string[], { guarded, examples }: UpDependencies): Promise<number> {
-  const parsed = parseOptions(upOptions, argv, { program: 'orch up' });
-  if (parsed.kind !== 'run') {
-    process.stdout.write(
-      helpText(upOptions, {
-        program: 'orch up',
-        description: 'Start a cluster on this machine, or start an existing one again.',
-      }),
-    );
-    return 0;
-  }
-  for (const warning of parsed.warnings) process.stderr.write(`Warning: ${warning}\n`);
+  const description = 'Start a cluster on this machine, or start an existing one again.';
+  const parsed = commandOptions(upOptions, argv, { program: 'orch up', description });
+  if (parsed === undefined) return 0;
   const options = parsed.values;
   const layout = layoutOf(resolve(options['data-dir']));
   const sink = progressPrinter(process.stdout, realClock);

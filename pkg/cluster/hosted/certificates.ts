@@ -3,7 +3,7 @@
  * expire soon, in Secrets of that cluster. It is idempotent; of two concurrent runs one starts over.
  */
 
-import { env, stderr, stdout } from 'node:process';
+import { env, stdout } from 'node:process';
 import { secrets } from '#api/core/v1/resources.gen.js';
 import { joiningGroup } from '#api/core/v1/secret/bootstrap-token.js';
 import type { Secret } from '#api/core/v1/types.gen.js';
@@ -20,9 +20,8 @@ import { certificatesOptions, clientNames } from '#cluster/hosted/options.js';
 import { type Files, type HostedClient, hostedSecrets } from '#cluster/hosted/secrets.js';
 import { ensureClientPki, ensureClusterPki } from '#cluster/pki/cluster-pki.js';
 import { ensureEtcdPki } from '#cluster/pki/etcd-pki.js';
-import { helpText } from '#daemon/options/help.js';
+import { commandOptions } from '#cluster/terminal/subcommand.js';
 import { OptionsError, type OptionValues } from '#daemon/options/option.js';
-import { parseOptions } from '#daemon/options/parse.js';
 import { memoryFileStore } from '#pki/file-store.js';
 
 export type CertificatesOptions = OptionValues<typeof certificatesOptions>;
@@ -31,13 +30,9 @@ const maxAttempts = 5;
 
 export async function certificates(argv: readonly string[]): Promise<number> {
   const program = 'orch certificates';
-  const parsed = parseOptions(certificatesOptions, argv, { program });
-  if (parsed.kind !== 'run') {
-    const description = 'Create or renew the certificates of a control plane that runs in a cluster, in its Secrets.';
-    stdout.write(helpText(certificatesOptions, { program, description }));
-    return 0;
-  }
-  for (const warning of parsed.warnings) stderr.write(`Warning: ${warning}\n`);
+  const description = 'Create or renew the certificates of a control plane that runs in a cluster, in its Secrets.';
+  const parsed = commandOptions(certificatesOptions, argv, { program, description });
+  if (parsed === undefined) return 0;
   const { values } = parsed;
   if (values.server === undefined || !URL.canParse(values.server))
     throw new OptionsError([

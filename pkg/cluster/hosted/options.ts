@@ -1,4 +1,5 @@
 import type { OptionTable } from '#daemon/options/option.js';
+import { defaultRenewBeforeMs } from '#pki/ensure.js';
 
 /** Optional programs of a control plane. */
 export const clientNames = ['ingress', 'service-proxy', 'node-agent'] as const;
@@ -55,7 +56,7 @@ export const certificatesOptions = {
   },
   'renew-before': {
     type: 'duration',
-    default: 30 * 24 * 3600_000,
+    default: defaultRenewBeforeMs,
     section: 'Control plane',
     meaning: 'Time before its end at which a certificate is replaced.',
   },

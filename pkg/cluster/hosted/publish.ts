@@ -18,9 +18,8 @@ import { removeIngressClass, setUpIngress } from '#cluster/objects/ingress.js';
 import { setUpJoiningAccess } from '#cluster/objects/joining-access.js';
 import { setUpMonitoringAccess } from '#cluster/objects/monitoring-access.js';
 import { publishNodeSettings } from '#cluster/objects/node-settings.js';
-import { helpText } from '#daemon/options/help.js';
+import { commandOptions } from '#cluster/terminal/subcommand.js';
 import { OptionsError, type OptionValues } from '#daemon/options/option.js';
-import { parseOptions } from '#daemon/options/parse.js';
 
 export type PublishOptions = OptionValues<typeof publishOptions>;
 
@@ -28,13 +27,9 @@ const pollMs = 1000;
 
 export async function publish(argv: readonly string[]): Promise<number> {
   const program = 'orch publish';
-  const parsed = parseOptions(publishOptions, argv, { program });
-  if (parsed.kind !== 'run') {
-    const description = 'Let nodes join a control plane that runs in a cluster.';
-    stdout.write(helpText(publishOptions, { program, description }));
-    return 0;
-  }
-  for (const warning of parsed.warnings) stderr.write(`Warning: ${warning}\n`);
+  const description = 'Let nodes join a control plane that runs in a cluster.';
+  const parsed = commandOptions(publishOptions, argv, { program, description });
+  if (parsed === undefined) return 0;
   const { values } = parsed;
   const { kubeconfig, server } = values;
   if (kubeconfig === undefined) throw new OptionsError(['--kubeconfig: must be the client config of an administrator']);

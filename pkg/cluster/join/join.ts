@@ -31,20 +31,16 @@ import { readIdentity } from '#cluster/process/identity.js';
 import { replaceFile } from '#cluster/process/replace-file.js';
 import { progressPrinter } from '#cluster/terminal/progress.js';
 import { SetupError } from '#cluster/terminal/setup-error.js';
-import { helpText } from '#daemon/options/help.js';
-import { parseOptions } from '#daemon/options/parse.js';
+import { commandOptions } from '#cluster/terminal/subcommand.js';
 import type { GuardedProcess } from '#daemon/process/guarded-process.js';
 import { validCertificate } from '#nodeagent/certificates/client-config.js';
 import { publicKeyPin } from '#pki/keys.js';
 
 export async function join(argv: readonly string[], guarded: GuardedProcess): Promise<number> {
-  const parsed = parseOptions(joinOptions, argv, { program: 'orch join', allowArgs: true });
-  if (parsed.kind !== 'run') {
-    const description =
-      'Make this machine a node of a cluster, or with --server one more of its servers, or start it again: orch join [SERVER --token TOKEN --ca-hash HASH].\nTo print the whole command: orchctl token create --print-join-command; for servers: orch token create --server';
-    process.stdout.write(helpText(joinOptions, { program: 'orch join', description }));
-    return 0;
-  }
+  const description =
+    'Make this machine a node of a cluster, or with --server one more of its servers, or start it again: orch join [SERVER --token TOKEN --ca-hash HASH].\nTo print the whole command: orchctl token create --print-join-command; for servers: orch token create --server';
+  const parsed = commandOptions(joinOptions, argv, { program: 'orch join', allowArgs: true, description });
+  if (parsed === undefined) return 0;
   const options = parsed.values;
   const layout = layoutOf(resolve(options['data-dir']));
   const sink = progressPrinter(process.stdout, realClock);

@@ -15,17 +15,13 @@ import { type ClusterSettings, readSettings } from '#cluster/config/settings.js'
 import type { Departure } from '#cluster/members/etcd-membership.js';
 import { progressPrinter, step } from '#cluster/terminal/progress.js';
 import { SetupError } from '#cluster/terminal/setup-error.js';
-import { helpText } from '#daemon/options/help.js';
-import { parseOptions } from '#daemon/options/parse.js';
+import { commandOptions } from '#cluster/terminal/subcommand.js';
 
 export async function leave(argv: readonly string[]): Promise<number> {
-  const parsed = parseOptions(leaveOptions, argv, { program: 'orch leave' });
-  if (parsed.kind !== 'run') {
-    const description =
-      'Remove this machine from the cluster of which it is a node or a server: evict its pods, remove its etcd member, then delete the node and its data.';
-    process.stdout.write(helpText(leaveOptions, { program: 'orch leave', description }));
-    return 0;
-  }
+  const description =
+    'Remove this machine from the cluster of which it is a node or a server: evict its pods, remove its etcd member, then delete the node and its data.';
+  const parsed = commandOptions(leaveOptions, argv, { program: 'orch leave', description });
+  if (parsed === undefined) return 0;
   const { timeout, force } = parsed.values;
   const layout = layoutOf(resolve(parsed.values['data-dir']));
   const settings = readSettings(layout.settings);

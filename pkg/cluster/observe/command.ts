@@ -2,7 +2,7 @@
 
 import { existsSync, mkdirSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
-import { stderr, stdout } from 'node:process';
+import { stdout } from 'node:process';
 import { endpoints, nodes } from '#api/core/v1/resources.gen.js';
 import type { Endpoints, Node } from '#api/core/v1/types.gen.js';
 import { dialectByName } from '#apimachinery/dialect.js';
@@ -16,9 +16,8 @@ import { setUpMonitoringAccess } from '#cluster/objects/monitoring-access.js';
 import { type TargetGroup, targetFile, targetText } from '#cluster/observe/targets.js';
 import { replaceFile } from '#cluster/process/replace-file.js';
 import { SetupError } from '#cluster/terminal/setup-error.js';
-import { helpText } from '#daemon/options/help.js';
+import { commandOptions } from '#cluster/terminal/subcommand.js';
 import type { OptionTable } from '#daemon/options/option.js';
-import { parseOptions } from '#daemon/options/parse.js';
 import { dashboards } from '#observe/dashboards/dashboards.js';
 import { dashboardText, grafanaDashboard } from '#observe/dashboards/grafana.js';
 import { type Names, namesOf } from '#observe/names.js';
@@ -57,13 +56,9 @@ const observeOptions = {
 } as const satisfies OptionTable;
 
 export async function observe(argv: readonly string[]): Promise<number> {
-  const parsed = parseOptions(observeOptions, argv, { program });
-  if (parsed.kind !== 'run') {
-    const description = 'Write the configuration of Prometheus and Grafana for a cluster of this machine.';
-    stdout.write(helpText(observeOptions, { program, description }));
-    return 0;
-  }
-  for (const warning of parsed.warnings) stderr.write(`Warning: ${warning}\n`);
+  const description = 'Write the configuration of Prometheus and Grafana for a cluster of this machine.';
+  const parsed = commandOptions(observeOptions, argv, { program, description });
+  if (parsed === undefined) return 0;
   const { values } = parsed;
   const layout = layoutOf(resolve(values['data-dir']));
   const settings = readSettings(layout.settings);

@@ -1,8 +1,30 @@
-/** Runs subcommands such as `orch backup save`. */
+/** Options and help of commands, and subcommands such as `orch backup save`. */
 import { stderr, stdout } from 'node:process';
 import { helpText } from '#daemon/options/help.js';
 import { OptionsError, type OptionTable, type OptionValues } from '#daemon/options/option.js';
-import { parseOptions } from '#daemon/options/parse.js';
+import { type ParsedOptions, type ParseSettings, parseOptions } from '#daemon/options/parse.js';
+
+interface CommandSettings extends ParseSettings {
+  readonly description: string;
+  /** The program with placeholders of its arguments, for the help; `program` when absent. */
+  readonly synopsis?: string;
+}
+
+/** Parses the options of a command and prints the warnings. Undefined after it printed the help. Throws an OptionsError. */
+export function commandOptions<T extends OptionTable>(
+  table: T,
+  argv: readonly string[],
+  settings: CommandSettings,
+): ParsedOptions<T> | undefined {
+  const parsed = parseOptions(table, argv, settings);
+  if (parsed.kind !== 'run') {
+    const { description, program, synopsis = program } = settings;
+    stdout.write(helpText(table, { program: synopsis, description }));
+    return undefined;
+  }
+  for (const warning of parsed.warnings) stderr.write(`Warning: ${warning}\n`);
+  return parsed;
+}
 
 export interface Subcommand<T extends OptionTable> {
   readonly table: T;
@@ -50,14 +72,11 @@ async function runOne<T extends OptionTable>(
   argv: readonly string[],
 ): Promise<number> {
   const { table, description, argument } = command;
-  const parsed = parseOptions(table, argv, { program, allowArgs: argument !== undefined });
-  if (parsed.kind !== 'run') {
-    stdout.write(
-      helpText(table, { program: argument === undefined ? program : `${program} ${argument}`, description }),
-    );
-    return 0;
-  }
-  for (const warning of parsed.warnings) stderr.write(`Warning: ${warning}\n`);
+  const parsed = commandOptions(table, argv, {
+    ...{ program, description, allowArgs: argument !== undefined },
+    ...(argument === undefined ? {} : { synopsis: `${program} ${argument}` }),
+  });
+  if (parsed === undefined) return 0;
   const { values, given, args } = parsed;
   if (argument !== undefined && args.length !== 1) throw new OptionsError([`expected one argument, ${argument}`]);
   return command.run({ values, given, argument: args[0] ?? '' });

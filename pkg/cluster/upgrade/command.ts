@@ -22,13 +22,12 @@ import { runningEtcd } from '#cluster/etcd/access.js';
 import { type ProcessIdentity, readIdentity } from '#cluster/process/identity.js';
 import { type ProgressSink, progressPrinter, step } from '#cluster/terminal/progress.js';
 import { SetupError } from '#cluster/terminal/setup-error.js';
+import { commandOptions } from '#cluster/terminal/subcommand.js';
 import { deprecatedRequests, freeBytes, nodeFacts, storeFacts, versionOfServer } from '#cluster/upgrade/facts.js';
 import { type Finding, findingsOf, type UpgradeFacts } from '#cluster/upgrade/findings.js';
 import { replacePrograms } from '#cluster/upgrade/replace-programs.js';
 import { runningProgram } from '#cluster/upgrade/running-program.js';
-import { helpText } from '#daemon/options/help.js';
 import type { OptionTable, OptionValues } from '#daemon/options/option.js';
-import { parseOptions } from '#daemon/options/parse.js';
 import { type VersionInfo, versionInfo } from '#daemon/version.js';
 
 type UpgradeOptions = OptionValues<typeof upgradeOptions>;
@@ -54,14 +53,10 @@ interface Upgrade {
 
 /** Exit code 1 when a finding blocks the upgrade. */
 export async function upgrade(argv: readonly string[], { startAgain }: Starters): Promise<number> {
-  const parsed = parseOptions(upgradeOptions, argv, { program: 'orch upgrade' });
-  if (parsed.kind !== 'run') {
-    const description =
-      'Replace the running programs of a cluster, or of the node on this machine, by these. Pods keep running. Upgrade servers first, one by one, then nodes.';
-    stdout.write(helpText(upgradeOptions, { program: 'orch upgrade', description }));
-    return 0;
-  }
-  for (const warning of parsed.warnings) process.stderr.write(`Warning: ${warning}\n`);
+  const description =
+    'Replace the running programs of a cluster, or of the node on this machine, by these. Pods keep running. Upgrade servers first, one by one, then nodes.';
+  const parsed = commandOptions(upgradeOptions, argv, { program: 'orch upgrade', description });
+  if (parsed === undefined) return 0;
   const options = parsed.values;
   const layout = layoutOf(resolve(options['data-dir']));
   const settings = readSettings(layout.settings);
