@@ -115,15 +115,17 @@ function isValid(pair: KeyCertificate, authority: KeyCertificate, spec: Certific
 }
 
 function hasName(certificate: X509Certificate, name: string): boolean {
-  return (certificate.subjectAltName ?? '').split(', ').includes(`DNS:${name}`);
+  return alternativeNames(certificate, 'DNS:').includes(name);
 }
 
 function hasAddress(certificate: X509Certificate, ip: string): boolean {
   const address = encodeAddress(ip);
-  return (certificate.subjectAltName ?? '')
-    .split(', ')
-    .filter((entry) => entry.startsWith('IP Address:'))
-    .some((entry) => encodeAddress(entry.slice('IP Address:'.length)).equals(address));
+  return alternativeNames(certificate, 'IP Address:').some((text) => encodeAddress(text).equals(address));
+}
+
+function alternativeNames({ subjectAltName = '' }: X509Certificate, kind: 'DNS:' | 'IP Address:'): string[] {
+  const entries = subjectAltName.split(', ').filter((entry) => entry.startsWith(kind));
+  return entries.map((entry) => entry.slice(kind.length));
 }
 
 /** Common name and organizations of a certificate in DER. Throws `DerError`. */
@@ -145,29 +147,26 @@ export async function renewCertificate(
   authority: KeyCertificate,
   { now, validityMs }: RenewTimes,
 ): Promise<KeyCertificate> {
-  const spec = specOf(new X509Certificate(pem));
+  const spec = certificateSpec(new X509Certificate(pem));
   return issueCertificate(authority, { ...spec, now, ...(validityMs === undefined ? {} : { validityMs }) });
 }
 
 /** The same for a certificate of `createSelfSigned`. */
 export async function renewSelfSigned(pem: string, { now }: RenewTimes): Promise<KeyCertificate> {
-  const { subject, names = [], ips = [] } = specOf(new X509Certificate(pem));
+  const { subject, names = [], ips = [] } = certificateSpec(new X509Certificate(pem));
   // The common name ends with the time of creation.
   const commonName = subject.commonName.replace(/@\d+$/, '');
   return createSelfSigned({ commonName, names, ips, now });
 }
 
 /** The spec that the certificate meets. */
-function specOf(certificate: X509Certificate): CertificateSpec {
-  const alternatives = (certificate.subjectAltName ?? '').split(', ');
-  const of = (prefix: string) =>
-    alternatives.filter((each) => each.startsWith(prefix)).map((each) => each.slice(prefix.length));
+export function certificateSpec(certificate: X509Certificate): CertificateSpec {
   const oids = (certificate.keyUsage as readonly string[] | undefined) ?? [];
   const purposes = Object.keys(purposeOids) as Purpose[];
   return {
     subject: certificateSubject(certificate.raw),
     usages: purposes.filter((purpose) => oids.includes(purposeOids[purpose])),
-    names: of('DNS:'),
-    ips: of('IP Address:'),
+    names: alternativeNames(certificate, 'DNS:'),
+    ips: alternativeNames(certificate, 'IP Address:'),
   };
 }

@@ -6,15 +6,13 @@ import { realClock } from '#apimachinery/clock.js';
 import { type Layout, layoutOf } from '#cluster/config/layout.js';
 import { dataDir, outputOption } from '#cluster/config/options.js';
 import { readSettings } from '#cluster/config/settings.js';
-import { certificateNames } from '#cluster/pki/certificate-folder.js';
 import { renewCertificates } from '#cluster/pki/renew-certificates.js';
 import { type CertificateReport, reportCertificates } from '#cluster/pki/report.js';
 import { readIdentity } from '#cluster/process/identity.js';
 import { formatColumns } from '#cluster/terminal/format.js';
 import { SetupError } from '#cluster/terminal/setup-error.js';
-import { helpText } from '#daemon/options/help.js';
+import { commandOptions } from '#cluster/terminal/subcommand.js';
 import type { OptionTable } from '#daemon/options/option.js';
-import { parseOptions } from '#daemon/options/parse.js';
 import { defaultRenewBeforeMs } from '#pki/ensure.js';
 
 const program = 'orch certs';
@@ -35,13 +33,10 @@ const renewOptions = {
 export async function certs(argv: readonly string[]): Promise<number> {
   const [first, ...rest] = argv;
   if (first === 'renew') return renew(rest);
-  const parsed = parseOptions(certsOptions, argv, { program });
-  if (parsed.kind !== 'run') {
-    const description =
-      'Show the certificates of this machine and how long they last. A running cluster renews them by itself; to renew them now: orch certs renew';
-    stdout.write(helpText(certsOptions, { program, description }));
-    return 0;
-  }
+  const description =
+    'Show the certificates of this machine and how long they last. A running cluster renews them by itself; to renew them now: orch certs renew';
+  const parsed = commandOptions(certsOptions, argv, { program, description });
+  if (parsed === undefined) return 0;
   const layout = layoutOf(resolve(parsed.values['data-dir']));
   const reports = reportCertificates(checked(layout), realClock.now());
   stdout.write(parsed.values.output === 'json' ? `${JSON.stringify(reports, null, 2)}\n` : formatTable(reports));
@@ -59,22 +54,21 @@ export async function certs(argv: readonly string[]): Promise<number> {
 }
 
 async function renew(argv: readonly string[]): Promise<number> {
-  const parsed = parseOptions(renewOptions, argv, { program: `${program} renew`, allowArgs: true });
-  if (parsed.kind !== 'run') {
-    const description = `Renew certificates now: those that end within ${renewBeforeDays} days, or all with --force; with names, as orch certs shows them, only these. Running programs use the new certificates within a minute, without a restart.`;
-    stdout.write(helpText(renewOptions, { program: `${program} renew [NAME...]`, description }));
-    return 0;
-  }
+  const description = `Renew certificates now: those that end within ${renewBeforeDays} days, or all with --force; with names, as orch certs shows them, only these. Running programs use the new certificates within a minute, without a restart.`;
+  const parsed = commandOptions(renewOptions, argv, {
+    ...{ program: `${program} renew`, synopsis: `${program} renew [NAME...]`, description, allowArgs: true },
+  });
+  if (parsed === undefined) return 0;
   const layout = checked(layoutOf(resolve(parsed.values['data-dir'])));
   const settings = readSettings(layout.settings);
   const renewBeforeMs = parsed.values.force ? Number.POSITIVE_INFINITY : defaultRenewBeforeMs;
-  const now = realClock.now();
+  const options = { now: realClock.now(), renewBeforeMs, names: parsed.args };
   const joinedNode = settings?.joined === undefined ? undefined : settings.nodes[0];
   const { failed, renewed } =
     settings === undefined || joinedNode === undefined
-      ? await renewCertificates(layout, { now, renewBeforeMs, ...namesOf(layout, parsed.args) })
+      ? await renewCertificates(layout, options)
       : await (await import('#cluster/pki/renew-node.js')).renewNodeCertificates(layout, settings, {
-          ...{ clock: realClock, renewBeforeMs, names: parsed.args },
+          ...{ ...options, clock: realClock },
         });
   for (const file of renewed) stdout.write(`${file} renewed\n`);
   for (const [file, why] of failed) stderr.write(`${file} cannot be renewed: ${why}\n`);
@@ -88,17 +82,6 @@ async function renew(argv: readonly string[]): Promise<number> {
 function checked(layout: Layout): Layout {
   if (!existsSync(layout.pki)) throw new SetupError(`${layout.root} holds no certificates; give the --data-dir`);
   return layout;
-}
-
-/** Parses names of files, with or without folder and ending. Throws a SetupError for an unknown one. */
-function namesOf(layout: Layout, args: readonly string[]): { readonly names?: readonly string[] } {
-  if (args.length === 0) return {};
-  const existing = certificateNames(layout.pki);
-  const names = args.map((arg) => arg.replace(/^pki\//, '').replace(/\.crt$/, ''));
-  const unknown = names.filter((name) => !existing.includes(name));
-  if (unknown.length > 0)
-    throw new SetupError(`there is no certificate ${unknown.join(', ')}; there are: ${existing.join(', ')}`);
-  return { names };
 }
 
 function formatTable(reports: readonly CertificateReport[]): string {

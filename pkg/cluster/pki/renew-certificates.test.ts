@@ -99,7 +99,12 @@ t.test('a renewed certificate has the same names and usages', async (t) => {
 t.test('certificates are renewed by name, and those without the key of their authority fail', async (t) => {
   const { layout, now, read } = await setUp(t);
   const all = { now, renewBeforeMs: Number.POSITIVE_INFINITY };
-  t.same((await renewCertificates(layout, { ...all, names: ['apiserver'] })).renewed, ['apiserver.crt']);
+  for (const name of ['apiserver', 'apiserver.crt', 'pki/apiserver.crt'])
+    t.same((await renewCertificates(layout, { ...all, names: [name] })).renewed, ['apiserver.crt'], name);
+  await t.rejects(
+    renewCertificates(layout, { ...all, names: ['kubelet'] }),
+    /no certificate kubelet; there are: admin, /,
+  );
   rmSync(join(layout.pki, 'etcd-ca.key'));
   const old = read('etcd-server').serialNumber;
   const { failed } = await renewCertificates(layout, all);

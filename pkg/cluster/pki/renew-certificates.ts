@@ -12,6 +12,7 @@ import {
   isSignedBy,
   type StoredCertificate,
 } from '#cluster/pki/certificate-folder.js';
+import { SetupError } from '#cluster/terminal/setup-error.js';
 import type { KeyCertificate } from '#pki/certificate.js';
 import {
   certificateSubject,
@@ -30,7 +31,7 @@ export interface RenewalOptions {
   readonly renewBeforeMs?: number;
   /** Validity of the new certificates; a year when absent. */
   readonly validityMs?: number;
-  /** File names without `.crt`; all certificates when absent. */
+  /** Names of files, with or without folder and ending; all certificates when absent or empty. */
   readonly names?: readonly string[];
 }
 
@@ -41,45 +42,83 @@ export interface Renewal {
   readonly failed: ReadonlyMap<string, string>;
 }
 
-/** Throws the file system's errors. */
-export async function renewCertificates(layout: Layout, options: RenewalOptions): Promise<Renewal> {
-  const { now, renewBeforeMs = defaultRenewBeforeMs, names } = options;
-  const files = directoryStore(layout.pki);
-  const all = await Promise.all(certificateNames(layout.pki).map((name) => findCertificate(files, name)));
-  const certificates = all.filter((each) => each !== undefined);
-  const authorities = certificates.filter(({ kind }) => kind === 'authority');
+/** A certificate and the way to replace it where it is stored. */
+export interface RenewableCertificate {
+  readonly file: string;
+  /** Milliseconds since the epoch. */
+  readonly notAfter: number;
+  /** Resolves with the reason when it cannot be renewed on this machine. */
+  renew(): Promise<string | undefined>;
+}
+
+/** Renews the certificates that are due. Rejects with the errors of `renew`. */
+export async function renewDue(
+  certificates: readonly RenewableCertificate[],
+  { now, renewBeforeMs = defaultRenewBeforeMs }: RenewalOptions,
+): Promise<Renewal> {
   const renewed: string[] = [];
   const failed = new Map<string, string>();
-  for (const each of certificates) {
-    if (each.kind === 'authority' || names?.includes(each.name) === false) continue;
-    if (certificateTimes(each.x509.raw).notAfter >= now + renewBeforeMs) continue;
-    const signer = authorities.find((authority) => isSignedBy(each, authority));
-    if (signer === undefined && each.kind !== 'self-made') {
-      failed.set(certificateFile(each.name), 'the key of its authority is not on this machine');
-      continue;
-    }
-    await renewOne(files, each, signer, options);
-    renewed.push(certificateFile(each.name));
+  for (const certificate of certificates) {
+    if (certificate.notAfter >= now + renewBeforeMs) continue;
+    const problem = await certificate.renew();
+    if (problem === undefined) renewed.push(certificate.file);
+    else failed.set(certificate.file, problem);
   }
+  return { renewed, failed };
+}
+
+/**
+ * The requested ones of the existing names; all when none is requested. Throws a SetupError for an unknown one.
+ * @param affixes Folder and ending of the files.
+ */
+export function selectNames(existing: readonly string[], requested: readonly string[], affixes: RegExp): string[] {
+  const names = requested.map((name) => name.replace(affixes, ''));
+  const unknown = names.filter((name) => !existing.includes(name));
+  if (unknown.length > 0)
+    throw new SetupError(`there is no certificate ${unknown.join(', ')}; there are: ${existing.join(', ')}`);
+  return existing.filter((name) => names.length === 0 || names.includes(name));
+}
+
+/** Throws a SetupError for an unknown name, and the file system's errors. */
+export async function renewCertificates(layout: Layout, options: RenewalOptions): Promise<Renewal> {
+  const files = directoryStore(layout.pki);
+  const existing = certificateNames(layout.pki);
+  const names = selectNames(existing, options.names ?? [], /^pki\/|\.crt$/g);
+  const all = await Promise.all(existing.map((name) => findCertificate(files, name)));
+  const certificates = all.filter((each) => each !== undefined);
+  const authorities = certificates.filter(({ kind }) => kind === 'authority');
+  const candidates = certificates.filter(({ kind, name }) => kind !== 'authority' && names.includes(name));
+  const renewal = await renewDue(
+    candidates.map((each) => ({
+      file: certificateFile(each.name),
+      notAfter: certificateTimes(each.x509.raw).notAfter,
+      renew: () => renewOne(files, each, authorities, options),
+    })),
+    options,
+  );
   // Even when nothing was renewed now: the last renewal may have been interrupted before this step.
   const admin = await findCertificate(files, 'admin');
   const authority = await files.read(certificateFile('ca'));
   if (admin !== undefined && authority !== undefined) updateAdminConfig(layout.clientConfig, admin, authority);
-  return { renewed, failed };
+  return renewal;
 }
 
 async function renewOne(
   files: FileStore,
-  { certificate, name }: StoredCertificate,
-  signer: StoredCertificate | undefined,
+  stored: StoredCertificate,
+  authorities: readonly StoredCertificate[],
   { now, validityMs }: RenewalOptions,
-): Promise<void> {
+): Promise<string | undefined> {
+  const { certificate, kind, name } = stored;
+  const signer = authorities.find((authority) => isSignedBy(stored, authority));
+  if (signer === undefined && kind !== 'self-made') return 'the key of its authority is not on this machine';
   const times = { now, ...(validityMs === undefined ? {} : { validityMs }) };
   const renewal =
     signer === undefined
       ? await renewSelfSigned(certificate, times)
       : await renewCertificate(certificate, signer, times);
   await saveKeyCertificate(files, name, renewal);
+  return undefined;
 }
 
 /** Puts certificate, key and authority into the administrator's portable client config, which embeds them. */

@@ -11,19 +11,17 @@ import type { Client } from '#client/client.js';
 import { nodeClient } from '#cluster/clients/api-clients.js';
 import type { Layout } from '#cluster/config/layout.js';
 import type { ClusterSettings } from '#cluster/config/settings.js';
-import type { Renewal } from '#cluster/pki/renew-certificates.js';
+import {
+  type RenewableCertificate,
+  type Renewal,
+  type RenewalOptions,
+  renewDue,
+  selectNames,
+} from '#cluster/pki/renew-certificates.js';
 import { agentCertificates } from '#cluster/pki/report.js';
-import { SetupError } from '#cluster/terminal/setup-error.js';
-import { certificateSubject } from '#pki/ensure.js';
+import type { KeyCertificate } from '#pki/certificate.js';
+import { certificateSpec } from '#pki/ensure.js';
 import { generateEcKey, privateKeyToPem } from '#pki/keys.js';
-
-export interface NodeRenewalOptions {
-  readonly clock: Clock;
-  /** Time before its end at which a certificate is renewed. */
-  readonly renewBeforeMs: number;
-  /** Names of certificates; empty: all. */
-  readonly names: readonly string[];
-}
 
 /** Time limit of a signature; controllers normally approve and sign at once. */
 const signMs = 60_000;
@@ -32,8 +30,9 @@ const signMs = 60_000;
 export async function renewNodeCertificates(
   layout: Layout,
   settings: ClusterSettings,
-  { clock, renewBeforeMs, names }: NodeRenewalOptions,
+  options: RenewalOptions & { readonly clock: Clock },
 ): Promise<Renewal> {
+  const { clock } = options;
   const dialect = dialectByName(settings.dialect);
   const prefix = dialect.components.nodeAgent;
   const folder = agentCertificates(layout, settings.nodes[0] ?? '');
@@ -41,47 +40,37 @@ export async function renewNodeCertificates(
     { name: `${prefix}-client`, signerName: dialect.signers.apiServerClientNodeAgent, usage: 'client auth' },
     { name: `${prefix}-server`, signerName: dialect.signers.nodeAgentServing, usage: 'server auth' },
   ];
-  const requested = names.map((name) => name.replace(/^.*\//, '').replace(/-current\.pem$/, ''));
-  const unknown = requested.filter((name) => !kinds.some((kind) => kind.name === name));
-  if (unknown.length > 0)
-    throw new SetupError(
-      `there is no certificate ${unknown.join(', ')}; there are: ${kinds.map(({ name }) => name).join(', ')}`,
-    );
-  const renewed: string[] = [];
-  const failed = new Map<string, string>();
+  const existing = kinds.map(({ name }) => name);
+  const names = selectNames(existing, options.names ?? [], /^.*\/|-current\.pem$/g);
+  const certificates: RenewableCertificate[] = [];
   const client = await nodeClient(layout, settings);
   try {
     for (const { name, signerName, usage } of kinds) {
-      if (requested.length > 0 && !requested.includes(name)) continue;
+      if (!names.includes(name)) continue;
       const store = new CertificateStore(folder, name);
       const stored = await store.current();
       if (stored === undefined) continue;
-      const current = withValidity(stored);
-      if (current.notAfter >= clock.now() + renewBeforeMs) continue;
-      try {
-        const renewal = await requestRenewal(client, current, { signerName, usage, clock });
+      const renew = async () => {
+        const renewal = await requestRenewal(client, stored, { signerName, usage, clock });
         await store.update(renewal, clock.now());
-        renewed.push(store.currentFile);
-      } catch (error) {
-        failed.set(store.currentFile, messageOf(error));
-      }
+        return undefined;
+      };
+      const { notAfter } = withValidity(stored);
+      certificates.push({ file: store.currentFile, notAfter, renew: () => renew().catch(messageOf) });
     }
+    return await renewDue(certificates, options);
   } finally {
     await client.close();
   }
-  return { renewed, failed };
 }
 
 async function requestRenewal(
   client: Client,
-  { certificate }: TimedKeyCertificate,
+  { certificate }: KeyCertificate,
   { signerName, usage, clock }: { readonly signerName: string; readonly usage: string; readonly clock: Clock },
 ): Promise<TimedKeyCertificate> {
-  const x509 = new X509Certificate(certificate);
-  const alternatives = (x509.subjectAltName ?? '').split(', ');
-  const namesOf = (kind: string) =>
-    alternatives.filter((each) => each.startsWith(kind)).map((each) => each.slice(kind.length));
-  const template = { subject: certificateSubject(x509.raw), dns: namesOf('DNS:'), ips: namesOf('IP Address:') };
+  const { subject, names: dns = [], ips = [] } = certificateSpec(new X509Certificate(certificate));
+  const template = { subject, dns, ips };
   const keys = await generateEcKey();
   const usages = ['digital signature', 'key encipherment', usage];
   const limit = deadline(clock, signMs, undefined);
