@@ -1,5 +1,4 @@
 /** Creates, lists and deletes bootstrap tokens, with which nodes join. */
-import { randomInt } from 'node:crypto';
 import { clusterInfoKey, clusterInfoName } from '#api/core/v1/configmap/cluster-info.js';
 import { configmaps, secrets } from '#api/core/v1/resources.gen.js';
 import {
@@ -82,7 +81,7 @@ export const token: Command = {
 async function create({ api, values, clock, out }: Invocation, args: readonly string[]): Promise<number> {
   const [text, ...more] = args;
   if (more.length > 0) throw new UsageError('token create takes one token at most');
-  const newToken = text === undefined ? newBootstrapToken((end) => randomInt(end)) : parseBootstrapToken(text);
+  const newToken = text === undefined ? newBootstrapToken() : parseBootstrapToken(text);
   if (newToken === undefined) {
     throw new UsageError(
       'a token has 6 and 16 characters a to z or 0 to 9, separated by a dot: abcdef.0123456789abcdef',

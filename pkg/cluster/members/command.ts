@@ -1,5 +1,4 @@
 /** `orch token create --server`: lets another machine become a server of this cluster. */
-import { randomInt } from 'node:crypto';
 import { join, resolve } from 'node:path';
 import { stdout } from 'node:process';
 import { newBootstrapToken } from '#api/core/v1/secret/bootstrap-token.js';
@@ -76,7 +75,7 @@ async function createServerToken(layout: Layout, address: string | undefined, tt
     throw new SetupError(`the other servers know this one as ${server.address}, which cannot change`);
   if (settings.server === undefined) writeSettings(layout.settings, { ...settings, server });
   const members = await untilOpen(layout, server, running);
-  const created = { ...newBootstrapToken((end) => randomInt(end)), key: newServerKey() };
+  const created = { ...newBootstrapToken(), key: newServerKey() };
   const client = await adminClient(layout, settings);
   try {
     const etcd = members.flatMap(({ clientURLs }) => clientURLs);

@@ -1,4 +1,5 @@
 /** Bootstrap tokens: secrets in the system namespace with which new members and the cluster authenticate each other. */
+import { randomInt } from 'node:crypto';
 import type { Secret } from '#api/core/v1/types.gen.js';
 import { formatTime, parseTime } from '#apimachinery/clock.js';
 import type { Dialect } from '#apimachinery/dialect.js';
@@ -23,9 +24,9 @@ export function parseBootstrapToken(text: string): BootstrapToken | undefined {
 
 const letters = 'abcdefghijklmnopqrstuvwxyz0123456789';
 
-/** @param randomBelow Returns an unpredictable integer from 0 to below its argument. */
-export function newBootstrapToken(randomBelow: (end: number) => number): BootstrapToken {
-  const random = (length: number) => Array.from({ length }, () => letters[randomBelow(letters.length)]).join('');
+/** An unpredictable token. */
+export function newBootstrapToken(): BootstrapToken {
+  const random = (length: number) => Array.from({ length }, () => letters[randomInt(letters.length)]).join('');
   return { id: random(6), secret: random(16) };
 }
 
