@@ -57,8 +57,8 @@ export function wrongSubpaths(subpaths: Subpaths): string[] {
     const { source, default: compiled } = subpaths[`#${name}/*.js`] ?? {};
     if (source !== `./${folder}/*.ts` || compiled !== `./dist/${folder}/*.js`) wrong.push(`#${name}/*.js`);
   }
-  const known = new Set(expected.map(([name]) => `#${name}/*.js`));
-  return [...wrong, ...Object.keys(subpaths).filter((name) => !known.has(name))];
+  const names = new Set(expected.map(([name]) => `#${name}/*.js`));
+  return [...wrong, ...Object.keys(subpaths).filter((name) => !names.has(name))];
 }
 
 /** Folders of which other rooms may import only one file. */

@@ -29,7 +29,7 @@ users:
   user: {client-certificate: a.crt, client-key: /abs/a.key}
 - name: token
   user: {tokenFile: token, token: stale, as: other, as-groups: [g, h]}
-- name: nobody
+- name: unprivileged
   user:
 - name: plugin
   user: {exec: {command: x}}
@@ -39,11 +39,11 @@ contexts:
 - name: b
   context: {cluster: two, user: token}
 - name: c
-  context: {cluster: two, user: nobody}
+  context: {cluster: two, user: unprivileged}
 - name: d
   context: {cluster: two, user: plugin}
 - name: e
-  context: {cluster: missing, user: nobody}
+  context: {cluster: missing, user: unprivileged}
 current-context: a
 `;
 

@@ -27,7 +27,7 @@ t.test('the table equals the specification', (t) => {
   const table: OptionTable = controllerManagerOptions(orchDialect);
   const extra = new Set(Object.keys(table));
   for (const line of specifiedOptions.trim().split('\n')) {
-    const [name = '', type, wanted = ''] = line.split(' ');
+    const [name = '', type, expected = ''] = line.split(' ');
     const declaration = table[name];
     extra.delete(name);
     if (declaration === undefined) {
@@ -35,7 +35,7 @@ t.test('the table equals the specification', (t) => {
       continue;
     }
     t.equal(declaration.type, type, `${name}: type`);
-    const value = type === 'duration' && wanted !== 'none' ? String(parseDuration(wanted)) : wanted;
+    const value = type === 'duration' && expected !== 'none' ? String(parseDuration(expected)) : expected;
     t.equal(shown(declaration), type === 'int' && value === '0' ? 'none' : value, `${name}: default`);
   }
   const ours = ['dialect', 'etcd-cafile', 'etcd-certfile', 'etcd-keyfile', 'etcd-servers', 'tracing-config-file'];
