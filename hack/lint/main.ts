@@ -11,6 +11,7 @@ import { untangled, upwardImports, wrongSubpaths } from './layers.js';
 import { moduleState } from './module-state.js';
 import { exceptions } from './module-state-exceptions.js';
 import { resolver, type Subpaths, unusedExports } from './unused-exports.js';
+import { wordFaults } from './words.js';
 
 /** Imports shown of each cycle. */
 const shown = 40;
@@ -75,6 +76,16 @@ function processTime(sources: ReadonlyMap<string, string>): string[] {
   ];
 }
 
+function wordsToReplace(sources: ReadonlyMap<string, string>): string[] {
+  return [...sources].flatMap(([path, source]) =>
+    path.startsWith('hack/lint/words') || path.endsWith('.gen.ts')
+      ? []
+      : wordFaults(source).map(
+          ({ line, text }) => `${path}:${line} says "${text}": name the noun of the field (docs/glossary.md)`,
+        ),
+  );
+}
+
 const { imports: subpaths } = JSON.parse(await readFile('package.json', 'utf8')) as { imports: Subpaths };
 const [imports, sources, programs] = await Promise.all([readImports(), readSources(), readdir('cmd')]);
 const cycles = untangled(programs).flatMap((folder) => [
@@ -97,6 +108,7 @@ const failures = [
   ...unused,
   ...looksForFrozen(sources),
   ...processTime(sources),
+  ...wordsToReplace(sources),
 ];
 for (const text of failures) console.error(text);
 console.log(
