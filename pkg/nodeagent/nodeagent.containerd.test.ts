@@ -64,7 +64,7 @@ async function summaryOfWeb(t: Test, { dir, agent, cri }: ContainerdFixture, uid
   t.ok(older.cpu.usageCoreNanoSeconds <= nanoSeconds + 1, `${older.cpu.usageCoreNanoSeconds} then ${nanoSeconds}`);
   t.ok(newer.cpu.usageCoreNanoSeconds >= nanoSeconds - 1, `${nanoSeconds} then ${newer.cpu.usageCoreNanoSeconds}`);
   const { memory } = newer.containers[0];
-  t.equal(memory.availableBytes + memory.workingSetBytes, 64 << 20, 'what is left of the limit');
+  t.equal(memory.availableBytes + memory.workingSetBytes, 64 << 20, 'the rest of the limit is available');
   const running = [
     sandbox?.id ?? '',
     ...(await cri.listContainers({ state: 'CONTAINER_RUNNING' })).map(({ id }) => id),

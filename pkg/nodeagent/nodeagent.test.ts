@@ -240,7 +240,7 @@ t.test('a pod waits for the objects it refers to', async (t) => {
   t.equal(status('volume')?.phase, 'Pending');
   api.seed(configmaps, { metadata: { name: 'cfg', namespace: 'default' }, data: { a: '1' } });
   await pass(2000);
-  t.ok(isTrue('env', 'Ready') && isTrue('volume', 'Ready'), 'started as soon as it is there');
+  t.ok(isTrue('env', 'Ready') && isTrue('volume', 'Ready'), 'the pods start once the objects exist');
 });
 
 t.test('retries of a failing volume back off', async (t) => {

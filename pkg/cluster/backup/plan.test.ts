@@ -7,7 +7,7 @@ const at = (ms: number) => ({ manifest: { time: new Date(ms).toISOString() } });
 t.test('the next backup is due one period after the last', async (t) => {
   t.equal(dueInMs(plan, [], 5000), 0, 'the first at once');
   t.equal(dueInMs(plan, [at(4000), at(4600)], 5000), 600);
-  t.equal(dueInMs(plan, [at(1000)], 5000), 0, 'a missed one at once');
+  t.equal(dueInMs(plan, [at(1000)], 5000), 0, 'a missed backup is due at once');
   t.equal(dueInMs(plan, [at(90_000)], 5000), 1000, 'at most one period, when the clock was set back');
 });
 

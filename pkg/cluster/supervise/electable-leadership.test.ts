@@ -40,7 +40,7 @@ t.test(
     t.notOk(second.leadsAtOnce);
     const standingBy = second.lead(work('b'), stop.signal);
     await clock.advance(30_000);
-    t.same(works, ['a begins'], 'the other one stands by');
+    t.same(works, ['a begins'], 'the other server does not work');
     await api.client.resource(leases).delete('loops', { namespace: 'orch-system' });
     await electing.catch(() => undefined);
     await clock.advance(30_000);

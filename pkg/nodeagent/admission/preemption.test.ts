@@ -85,7 +85,11 @@ t.test('a static pod preempts others', async (t) => {
   });
   await manifest('elsewhere', { ...asking(20), nodeSelector: { no: 'where' } });
   await until(() => status(`elsewhere-${nodeName}`)?.phase === 'Failed');
-  t.equal(status(`elsewhere-${nodeName}`)?.reason, 'NodeAffinity', 'nothing is ended for what cannot run anyway');
+  t.equal(
+    status(`elsewhere-${nodeName}`)?.reason,
+    'NodeAffinity',
+    'no pod is preempted for one that cannot run anyway',
+  );
   await pass(2000);
   t.ok(isTrue('small', 'Ready'));
   t.same(

@@ -164,7 +164,10 @@ t.test('service variables: services of the namespace and the API', async (t) => 
   t.notOk(alone.has('MY_DB_SERVICE_HOST'));
   t.ok(alone.has('ORCH_SERVICE_HOST'));
   const elsewhere = { apiNamespace: 'other', namespace: 'ns', enableServiceLinks: true };
-  t.notOk(serviceVariables(all, elsewhere, orchDialect).has('ORCH_SERVICE_HOST'), 'it is looked for there only');
+  t.notOk(
+    serviceVariables(all, elsewhere, orchDialect).has('ORCH_SERVICE_HOST'),
+    'only the namespace of the API is searched',
+  );
   t.notOk(
     serviceVariables(all, { ...api, namespace: 'a', enableServiceLinks: true }, kubernetesDialect).has(
       'ORCH_SERVICE_HOST',

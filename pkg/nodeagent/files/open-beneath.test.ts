@@ -98,7 +98,7 @@ t.test('swapping directories and links continuously causes no escape', { skip },
       } finally {
         await handle.close();
       }
-      t.same(await readdir(target), [], 'nothing of outside is seen');
+      t.same(await readdir(target), [], 'no file outside is visible');
       await unmount(target);
       mounted++;
     } catch (error) {
@@ -116,7 +116,7 @@ t.test('an opened file is mounted even if its name has changed since', { skip },
   const handle = await openBeneath(join(dir, 'root'), 'file');
   await rm(join(dir, 'root/file'));
   await symlink('../outside', join(dir, 'root/file'));
-  await t.rejects(bindMount(handle, target), 'what is gone cannot be mounted');
+  await t.rejects(bindMount(handle, target), 'a deleted file cannot be mounted');
   await handle.close();
   await rm(join(dir, 'root/file'));
   await writeFile(join(dir, 'root/file'), 'again');

@@ -28,7 +28,7 @@ t.test('archives are readable by tar and deterministic', async (t) => {
   t.equal(
     names.filter((name) => name.startsWith('blobs/')).length,
     1 + 2 * definitions.length,
-    'the layer that they share is there once',
+    'the shared layer is stored once',
   );
 });
 

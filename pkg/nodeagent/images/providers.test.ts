@@ -134,6 +134,6 @@ t.test('a real plugin receives the request, arguments and environment', async (t
     output = await readFile(`${hides.path}.pid`, 'utf8').catch(() => '');
   }
   const pid = Number(output);
-  await eventually(() => isDead(pid), 'its child goes with it');
+  await eventually(() => isDead(pid), 'its child is killed too');
   t.equal(await runPlugin(await plugin('deaf', 'exec <&-; echo {}'), 'x'.repeat(1_000_000)), '{}\n');
 });

@@ -120,7 +120,7 @@ t.test('an unresponsive registry does not block other pulls for ever', async (t)
   ends.get('2')?.();
   await other.done;
   ends.get('1')?.();
-  t.match(await silent.done, { id: 'docker.io/test/app:1' }, 'and goes on as long as it takes');
+  t.match(await silent.done, { id: 'docker.io/test/app:1' }, 'the slow pull continues');
 });
 
 t.test('only pods with the same credentials share a pull', async (t) => {

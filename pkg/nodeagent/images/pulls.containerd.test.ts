@@ -157,7 +157,7 @@ t.test('images are pulled with credentials of the pod, of plugins and of the nod
     t.match((await apart.imageStatus(image))?.repoTags, [image]);
     t.match((await alone.imageStatus(image))?.repoTags, [image]);
     t.equal(await fixture.cri.imageStatus(image), undefined);
-    t.ok((await apart.listContainers()).length >= names.length, 'containers are the other one’s');
+    t.ok((await apart.listContainers()).length >= names.length, 'containers belong to the other runtime');
     t.same(await alone.listContainers(), []);
     t.equal((await apart.imageFsInfo())[0]?.mountpoint, (await alone.imageFsInfo())[0]?.mountpoint);
   });

@@ -35,7 +35,7 @@ t.test('thresholds are compared with the readings of their signals', async (t) =
       ['images', { hard: { 'imagefs.available': '15%' } }, 'imagefs.available', 149, { disk: true }],
       ['process ids', { hard: { 'pid.available': '20%' } }, 'pid.available', 199, { pid: true }],
       [
-        'soft ones count at once, as in 1.24',
+        'soft thresholds count at once, as in 1.24',
         { soft: { 'memory.available': '10%' } },
         'memory.available',
         99,

@@ -208,7 +208,7 @@ t.test('the pod CIDR is passed to a runtime that lacks it', async (t) => {
   failing = false;
   t.ok(await network.sendPodCIDR(node(['10.0.0.0/24'])));
   t.notOk(await network.sendPodCIDR(node(['10.0.0.0/24'])));
-  t.ok(await network.sendPodCIDR(node(['10.0.0.0/24']), true), 'one that was started anew');
+  t.ok(await network.sendPodCIDR(node(['10.0.0.0/24']), true), 'addresses are sent again to a restarted runtime');
   t.ok(await network.sendPodCIDR(node(['10.0.0.0/24', 'fd00::/64'])));
   t.same(podCIDRs, ['10.0.0.0/24', '10.0.0.0/24', '10.0.0.0/24,fd00::/64']);
   const alone = new RuntimeNetwork({ cri, log: silentLogger, podCIDR: '10.9.0.0/24' });

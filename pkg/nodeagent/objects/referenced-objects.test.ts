@@ -77,7 +77,7 @@ t.test('a cached object expires, and is read anew for new pods', async (t) => {
   });
   t.equal(await read(), undefined);
   seed('1');
-  t.equal(await read(), '1', 'that there is none is no answer to keep');
+  t.equal(await read(), '1', 'a missing object is read again');
   change('2');
   t.equal(await read(), '1');
   t.equal(requests().length, 2);
@@ -88,7 +88,7 @@ t.test('a cached object expires, and is read anew for new pods', async (t) => {
   t.same(requests(), ['get configmaps', 'get configmaps']);
   await clock.advance(minuteMs);
   const stop = api.intercept(() => serviceUnavailable('not now'));
-  t.equal(await read(), '3', 'an old one is better than none');
+  t.equal(await read(), '3', 'after a failure the old object is used');
   await t.rejects(objects.get(secrets, { ...place, name: 'unread' }, 'u'), /failed to sync secret cache: not now/);
   stop();
   api.remove(configmaps, 'default/cfg');

@@ -78,7 +78,7 @@ class Walk {
       else if (this.#wakeUp) this.#wake();
       else return;
     }
-    this.#check(false, 'comes to an end of its tasks');
+    this.#check(false, 'finishes its tasks');
   }
 
   #event(): void {
@@ -140,8 +140,8 @@ class Walk {
       case 'run':
         this.#check(this.#task === undefined, 'one task at a time');
         if (action.task.type === 'startContainer' || action.task.type === 'createSandbox') {
-          this.#check(!this.#mustEnd, 'starts nothing of a pod that is to end');
-          this.#check(!this.#over, 'starts nothing of a pod that is over');
+          this.#check(!this.#mustEnd, 'starts nothing for a pod that must end');
+          this.#check(!this.#over, 'starts nothing for a pod that has ended');
         }
         if (action.task.type === 'conclude') this.#check(!this.#forgotten, 'reports no forgotten pod');
         this.#task = action.task;
@@ -156,7 +156,7 @@ class Walk {
       case 'hasten':
         this.#check(
           this.#task?.type === 'stopPod' && action.graceSeconds < this.#task.graceSeconds,
-          'hastens what is being stopped',
+          'hastens a stop in progress',
         );
         return;
       case 'wakeAt':
@@ -218,7 +218,7 @@ class Walk {
       case 'stopPod':
         return this.#stopAll();
       case 'removePod':
-        this.#check(!this.#containers.some(isUp), 'removes what has stopped');
+        this.#check(!this.#containers.some(isUp), 'removes only stopped containers');
         this.#containers = [];
         this.#sandboxes = [];
         return;

@@ -55,5 +55,5 @@ t.test('the log is used as the message once it is complete', async (t) => {
   t.equal(await messageOf([120]), 'at 120\n');
   t.equal(await messageOf([0, 40, 80, 120]), 'at 0\nat 40\nat 80\nat 120\n');
   t.equal(await messageOf([]), '', 'a container that said nothing is not waited for long');
-  t.equal(await messageOf([0], 0), '', 'nor does one that succeeded say anything');
+  t.equal(await messageOf([0], 0), '', 'a successful container has no message');
 });

@@ -73,7 +73,7 @@ t.test('an invalid response is an error, and the next call works', async (t) => 
     nonsense: { type: 'answer', with: () => [Buffer.from('\xff\xff\xff nonsense', 'latin1')] },
     'two messages': { type: 'answer', with: () => [good, good] },
     'too large': { type: 'answer', with: () => [Buffer.alloc(17 << 20, 'x')] },
-    'of a size that never comes': raw((stream) => {
+    'shorter than its announced size': raw((stream) => {
       stream.respond(headers);
       stream.end(frame(1000, 0, good));
     }),
