@@ -62,15 +62,15 @@ t.test(
     const { kvs: before } = await contents(dataDir, BigInt(savedAt));
     await ctl(cluster, 'delete', 'configmap', 'kept-7');
 
-    await t.test('what was tampered with is refused', (t) => tampered(t, saved, folder));
+    await t.test('a modified backup is refused', (t) => tampered(t, saved, folder));
 
-    await t.test('beside the cluster that runs, into its own directory, nothing is restored', async (t) => {
+    await t.test('a restore into the directory of a running cluster is refused', async (t) => {
       const { code, stderr } = await run(orch, ['backup', 'restore', saved, `--data-dir=${dataDir}`, '--replace']);
       t.equal(code, 1);
       t.match(stderr, /is running; stop it with: orch down/);
     });
 
-    await t.test('the store shows what fills it', async (t) => {
+    await t.test('the store shows its usage', async (t) => {
       t.match(
         await succeeds('etcd', 'usage', `--data-dir=${dataDir}`),
         /^\d+ objects[\s\S]*configmaps +\d+ [\s\S]*\ndefault +\d+ /,
@@ -81,7 +81,7 @@ t.test(
       t.match(await succeeds('etcd', 'status', `--data-dir=${dataDir}`), /\ndefault +https:.* leader /);
     });
 
-    await t.test('every object is what it was', async (t) => {
+    await t.test('every object is restored unchanged', async (t) => {
       await cluster.down();
       const refused = await run(orch, ['backup', 'restore', saved, `--data-dir=${dataDir}`]);
       t.match(refused.stderr, /holds a cluster; give another --data-dir, or --replace/);
@@ -105,7 +105,7 @@ t.test(
       t.match(stdout, / Ready /, 'and its nodes are there');
     });
 
-    await t.test('backups are made by themselves, and old ones make way', async (t) => {
+    await t.test('scheduled backups are made, and old ones are deleted', async (t) => {
       const to = join(folder, 'scheduled');
       cpSync(saved, join(to, 'orch-20000101T000000Z'), { recursive: true });
       const old = readManifest(saved).replace(/"time": "[^"]*"/, '"time": "2000-01-01T00:00:00.000Z"');

@@ -13,7 +13,7 @@ t.setTimeout(durationMs + 600_000);
 const skip = whyNoContainers({ path: process.env['PATH'] ?? '', isRoot: process.getuid?.() === 0 }) ?? false;
 const seed = Number(process.env['SEED'] ?? Math.floor(Math.random() * 2 ** 31));
 
-t.test('pods outlive what happens to agent, runtime and API server', { skip }, async (t) => {
+t.test('pods survive faults of agent, runtime and API server', { skip }, async (t) => {
   t.comment(`SEED=${seed}`);
   const cluster = await startTestCluster({
     ...{ runtime: 'containerd', separate: true },

@@ -51,7 +51,7 @@ t.test('charts', { skip: helm === undefined && 'no helm on the PATH (hack/build-
   };
   const own = (resource: string, api = '/api/v1') => get(`${api}/namespaces/default/${resource}`);
 
-  await t.test('a chart with all that charts usually have', async (t) => {
+  await t.test('a chart with the common features of charts', async (t) => {
     const chart = join(work, 'usual');
     for (const [path, text] of Object.entries(usualChart)) {
       mkdirSync(dirname(join(chart, path)), { recursive: true });
@@ -88,7 +88,7 @@ t.test('charts', { skip: helm === undefined && 'no helm on the PATH (hack/build-
     t.ok(await get(`${definitions}/widgets.example.com`), 'definitions stay');
   });
 
-  await t.test('what Prometheus’ operator is given', async (t) => {
+  await t.test('objects for Prometheus’ operator', async (t) => {
     const { text, source } = operatorDefinitions(['servicemonitors', 'prometheusrules']);
     t.comment(`definitions: ${source}`);
     const file = join(work, 'definitions.yaml');

@@ -89,13 +89,13 @@ async function leaving(t: Test, mode: Mode): Promise<void> {
     'no failure went past all handlers',
   );
   if (real) {
-    await eventually('no process of theirs is left', async () => {
+    await eventually('no process of the clients is left', async () => {
       const left = processesNaming(mark);
       if (left.length > 0) throw new Error(left.join(', '));
       return true;
     });
   }
-  await eventually('no request of theirs is left', async () => {
+  await eventually('no request of the clients is left', async () => {
     const metrics = await metricsOf(cluster);
     const open = [
       ...metrics.matchAll(/^apiserver_(?:current_inflight_requests|waiting_responses|response_memory_bytes).*/gm),

@@ -54,7 +54,7 @@ t.test('a cluster on a disk that becomes full', { skip }, async (t) => {
   const before = identities(dataDir);
   t.equal(before.size, 5);
   const writes = new AcknowledgedWrites(client);
-  await eventually('something is acknowledged', async () => writes.count > 5);
+  await eventually('a write is acknowledged', async () => writes.count > 5);
 
   const ballast = join(disk, 'ballast');
   fill(ballast);
@@ -63,7 +63,7 @@ t.test('a cluster on a disk that becomes full', { skip }, async (t) => {
   const said = new RegExp(
     `the disk of ${dataDir}/logs has 0 MiB left: free some space, and the program restarts by itself`,
   );
-  await eventually('it is said, with what to do', async () => said.test(up.stderr));
+  await eventually('the error names the remedy', async () => said.test(up.stderr));
   await eventually('lines of logs are dropped and counted', async () => {
     // A restarted store frees its reserved space.
     fill(ballast);
@@ -85,7 +85,7 @@ t.test('a cluster on a disk that becomes full', { skip }, async (t) => {
   await client.resource(pods).create(pod('after', [{ name: 'main', image: busybox }]), { namespace });
   await untilPodReady(client, 'after');
   t.same(gone(before), [], 'every daemon is the one that it was');
-  await eventually('a log tells of the lines that are missing', async () => logsOf(dataDir).includes(missing));
+  await eventually('a log reports the dropped lines', async () => logsOf(dataDir).includes(missing));
   t.notMatch(
     await metricsOf({ config: layoutOf(dataDir).clientConfig }),
     /^process_stray_failures_total\{.*\} [1-9]/m,

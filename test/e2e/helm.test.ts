@@ -92,7 +92,7 @@ t.test('the chart is in order', { skip: noHelm ?? false }, async (t) => {
   }
 });
 
-t.test('what Prometheus and Grafana are given', { skip: noHelm ?? false }, async (t) => {
+t.test('objects for Prometheus and Grafana', { skip: noHelm ?? false }, async (t) => {
   const work = mkdtempSync(join(tmpdir(), 'helm-'));
   t.teardown(() => rmSync(work, { recursive: true }));
   for (const dialect of ['orch', 'kubernetes']) {
@@ -222,7 +222,7 @@ t.test('a control plane in a cluster', { skip: noHelm ?? whyNoServices() ?? fals
     t.match((await orchctl('logs', first?.metadata.name ?? '')).stdout, 'serving on port 8080');
   });
 
-  await t.test('Prometheus scrapes all of it', { skip: noPrometheus }, async (t) => {
+  await t.test('Prometheus scrapes all daemons', { skip: noPrometheus }, async (t) => {
     const targets = {
       ...{ apiserver: 3, etcd: 1, 'orch-controller-manager': 1, 'orch-scheduler': 1, 'orch-ingress': 1 },
       // Each has five pages.
@@ -235,7 +235,7 @@ t.test('a control plane in a cluster', { skip: noHelm ?? whyNoServices() ?? fals
   const orch = (...given: string[]) =>
     run(join(root, 'bin', 'orch'), [...given, '--data-dir', joined], { timeoutMs: 120_000 });
   t.teardown(() => existsSync(joined) && orch('down', '--delete'));
-  await t.test('a machine joins, and runs what is for it', async (t) => {
+  await t.test('a machine joins, and runs its pods', async (t) => {
     const token = { id: 'abcdef', secret: '0123456789abcdef' };
     const groups = [joiningGroup(dialect)];
     const options = { token, description: '', expiresAt: undefined, groups, usages: bootstrapTokenUsages };
@@ -251,7 +251,7 @@ t.test('a control plane in a cluster', { skip: noHelm ?? whyNoServices() ?? fals
     t.ok((await client.resource(ingressclasses).list()).items.some(({ metadata }) => metadata.name === 'built-in'));
   });
 
-  await t.test('no write fails while all of it is replaced', async (t) => {
+  await t.test('no write fails while the control plane is upgraded', async (t) => {
     const stop = new AbortController();
     const failures: string[] = [];
     let written = 0;

@@ -59,7 +59,7 @@ t.test('three machines', { skip: whyNoServices() ?? false }, async (t) => {
     return host.run(bin('orch'), [...args, '--node-name', name], { timeoutMs: 180_000 });
   };
 
-  await t.test('who is no stranger becomes a node', async (t) => {
+  await t.test('a machine with the right CA hash becomes a node', async (t) => {
     const wrong = line
       .replace(/sha256:.*/, `sha256:${'0'.repeat(64)}`)
       .split(' ')
@@ -120,7 +120,7 @@ t.test('three machines', { skip: whyNoServices() ?? false }, async (t) => {
     t.match(logs, `[::ffff:${onFirst?.status?.podIP}]`, 'pods are known by their own addresses');
   });
 
-  await t.test('the programs of a node are exchanged, and its containers are the same', async (t) => {
+  await t.test('a node is upgraded, and its containers stay the same', async (t) => {
     const containers = async () => {
       const args = ['get', podType.resource, '--field-selector', 'spec.nodeName=worker-b', '-o', 'json'];
       const { items } = JSON.parse(await ok(ctl(args))) as { items: Pod[] };
@@ -134,7 +134,7 @@ t.test('three machines', { skip: whyNoServices() ?? false }, async (t) => {
     t.same(await containers(), before);
   });
 
-  await t.test('a node is worked on, and starts again', async (t) => {
+  await t.test('a node is drained, stopped and started again', async (t) => {
     t.match(await page(first, 'bin/orchctl drain worker-a'), /node\/worker-a drained/);
     const dir = ['--data-dir', dirOf(near)];
     await ok(near.run(bin('orch'), ['down', ...dir], { timeoutMs: 180_000 }));
@@ -160,7 +160,7 @@ t.test('three machines', { skip: whyNoServices() ?? false }, async (t) => {
 
   // A running systemd would really start the unit.
   const systemd = existsSync('/run/systemd/system') && 'this machine is run by systemd';
-  await t.test('systemd is told', { skip: systemd }, async (t) => {
+  await t.test('systemd units are installed', { skip: systemd }, async (t) => {
     const units = ['--unit-dir', join(dirOf(near), 'units')];
     const option = '--nodeagent-arg=max-pods=50';
     t.match(await page(near, 'bin/orch install', ...units, '--', option), /Wrote \S+orch\.service/);

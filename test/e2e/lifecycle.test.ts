@@ -35,18 +35,18 @@ t.test('pods', { skip }, async (t) => {
   const bench: Bench = { cluster, client, cri, history, folder };
   // Slow pods start first and run during the other tests.
   for (const one of slowPods()) await client.resource(pods).create(one);
-  await t.test('end as they are told', (t) => endings(t, bench));
+  await t.test('end on time and on request', (t) => endings(t, bench));
   await t.test('initialise in order', (t) => initialisation(t, bench));
   await t.test('take configuration from variables', (t) => variables(t, bench));
-  await t.test('see changes of what their volumes show', (t) => volumeUpdates(t, bench));
+  await t.test('see updates of their volumes', (t) => volumeUpdates(t, bench));
   await t.test('reach the API with their token', (t) => apiAccess(t, bench));
-  await t.test('are limited', (t) => limits(t, bench));
+  await t.test('respect their resource limits', (t) => limits(t, bench));
   await t.test('serve while they are ready', (t) => readiness(t, bench));
   await t.test('are rolled back', (t) => rollback(t, bench));
   await t.test('belong to sets', (t) => sets(t, bench));
-  await t.test('have storage of their claims', (t) => storage(t, bench));
-  await t.test('restart as their policy says', (t) => restarts(t, bench));
+  await t.test('get storage for their claims', (t) => storage(t, bench));
+  await t.test('restart by their policy', (t) => restarts(t, bench));
   await t.test('are restarted when they are not alive', (t) => liveness(t, bench));
-  await t.test('wait when they crash', (t) => crashes(t, bench));
+  await t.test('back off after crashes', (t) => crashes(t, bench));
   await t.test('wait for images', (t) => images(t, bench));
 });

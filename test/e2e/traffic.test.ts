@@ -106,7 +106,7 @@ t.test('traffic between nodes', { skip: whyNoServices() ?? false }, async (t) =>
     const lookup = 'nslookup headless.default.svc.cluster.local';
     const said = await cluster.ctl('exec', 'web-far', '--', 'sh', '-c', lookup);
     for (const name of webPods)
-      for (const family of families) t.match(said, at.podIP(name, family), `the addresses of ${name} are found`);
+      for (const family of families) t.match(said, at.podIP(name, family), `the answer has the addresses of ${name}`);
   });
 
   await t.test('health checks of balancers', async (t) => {

@@ -32,7 +32,7 @@ export async function quotas(t: Test, client: (...args: string[]) => Promise<Run
   t.match(described, /secrets +2 +2/);
   t.match(await ok('describe', 'quota', 'best', ...here), /Scopes: +BestEffort[\s\S]*pods +0 +0/);
   t.match(await ok('describe', 'namespace', 'limited'), /Resource Quotas?[\s\S]*small[\s\S]*secrets +2 +2/);
-  await eventually('its pods hear what they have to say', async () => {
+  await eventually('the events of the replica set name the missing limit', async () => {
     return /must specify limits.cpu for: web/.test(await ok('describe', 'replicasets', ...here));
   });
   await ok('delete', 'secret', 'a', ...here);

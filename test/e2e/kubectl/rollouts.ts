@@ -37,7 +37,7 @@ export async function rolloutsOfDeployments(
     '-o',
     'jsonpath={.metadata.generation} {.status.observedGeneration} {.status.updatedReplicas}',
   ];
-  await eventually('the change is seen, and nothing happens', async () => {
+  await eventually('the change is observed, and no pod changes', async () => {
     const [generation, observed, updated = ''] = (await kubectl(seen)).split(' ');
     return generation === observed && updated === '';
   });

@@ -14,7 +14,7 @@ export interface TargetGroup {
 
 /** One group for each port of each address. Container ports without a Service are left out: nothing selects them. */
 export async function discover(client: Client, { role, namespaces }: DiscoveryConfig): Promise<TargetGroup[]> {
-  if (role !== 'endpoints') throw new Error(`targets of the role ${role} are not found here`);
+  if (role !== 'endpoints') throw new Error(`the role ${role} is not supported`);
   const perNamespace = await Promise.all(
     (namespaces?.names ?? [undefined]).map(async (namespace) => {
       const where = namespace === undefined ? {} : { namespace };
