@@ -10,8 +10,6 @@ import type { Leadership } from '#control-loop/leader-loop.js';
 import { controllerPages } from '#controllers/debug-pages.js';
 import { controllerMetrics } from '#controllers/framework/metrics.js';
 import { ControllerManager, type ControllerManagerDependencies, type ControllerReport } from '#controllers/manager.js';
-import { cloudOf } from '#controllers/options/cloud.js';
-import { rootCertificates, serviceAccountKey, signingAuthorities } from '#controllers/options/key-material.js';
 import {
   defaultLeaderMigration,
   type LeaderMigration,
@@ -26,6 +24,8 @@ import {
 } from '#controllers/options/options.js';
 import type { HostDirectories } from '#controllers/persistentvolumebinder/host-path.js';
 import { controllerGates } from '#controllers/registry.js';
+import { cloudOf } from '#controllers/setup/cloud.js';
+import { rootCertificates, serviceAccountKey, signingAuthorities } from '#controllers/setup/key-material.js';
 import { FileFollower, textOf } from '#daemon/certificates/followed-file.js';
 import { type Daemon, DaemonGroup } from '#daemon/daemon.js';
 import { garbageCollector, IdleCollector } from '#daemon/memory/idle-collector.js';

@@ -219,7 +219,7 @@ t.test('mistakes have exit code 2 and say what to do', async (t) => {
     [['get', 'cows'], /no resource type "cows"/],
     [['get', 'pods', '-o', 'xml'], /output/],
     [['get', 'pods', '--nope'], /unknown flag: --nope/],
-    [['delete', 'pods'], /say which/],
+    [['delete', 'pods'], /specify a name/],
     [['scale', 'deployment/x'], /--replicas/],
     [['exec', 'x'], /use: exec POD -- COMMAND/],
   ] as const) {

@@ -74,7 +74,7 @@ const daemons: readonly Daemon[] = [
   {
     name: 'node agent',
     table: nodeAgentOptionTable,
-    sources: ['pkg/nodeagent', 'cmd/nodeagent'],
+    sources: ['pkg/nodeagent', 'pkg/cluster/node-agent'],
     validate: (parsed) => validateOptions(parsed, nodeAgentOptionRules as never),
     // Each has a meaning below zero, or is of a logger or a collector that is gone.
     negative: `eviction-max-pod-grace-period oom-score-adj pod-max-pids node-status-max-images volume-stats-agg-period

@@ -150,7 +150,7 @@ async function clients(t: Test, cluster: Cluster, dialect: DialectName): Promise
   t.match(await run(orchctl, ['top', 'services'], { env }), { code: 2, stderr: /orchctl top nodes/ });
   t.match(await run(orchctl, ['top', 'pods', '--sort-by', 'name'], { env }), {
     code: 2,
-    stderr: /--sort-by is cpu or memory/,
+    stderr: /--sort-by must be cpu or memory/,
   });
   if (others.length === 0 && dialect === 'kubernetes') t.pass('kubectl top', { skip: 'no kubectl on this machine' });
   else if (others.length > 0) t.ok(await minorVersion(others[0] as string));

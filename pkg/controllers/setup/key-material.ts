@@ -73,10 +73,9 @@ export async function signingAuthorities(values: AuthorityOptions): Promise<Sign
 }
 
 async function readAuthorityFiles(values: AuthorityOptions, options: AuthorityFiles): Promise<KeyCertificate> {
-  const [certificate, privateKey] = await Promise.all([
-    textOf(options.certificate, values[options.certificate] ?? ''),
-    textOf(options.key, values[options.key] ?? ''),
-  ]);
+  // One after the other, so that of two missing files the error always names the certificate.
+  const certificate = await textOf(options.certificate, values[options.certificate] ?? '');
+  const privateKey = await textOf(options.key, values[options.key] ?? '');
   if (certificatesInPem(certificate).length === 0)
     throw new OptionsError([`--${options.certificate}: expected 1 certificate, found 0`]);
   try {
