@@ -59,7 +59,7 @@ export interface Application extends ConversionScope {
   readonly force: boolean;
   readonly subresource: string;
   /** The version that conflicts name for fields set without apply; absent: the version of the manager. */
-  readonly toldAs?: string;
+  readonly conflictVersion?: string;
 }
 
 type Members = Record<string, unknown>;
@@ -104,9 +104,15 @@ export class ManagedFields {
   }
 
   #request(application: Application): ApplyRequest {
-    const { configuration: applied, force, live, manager, toldAs } = application;
+    const { configuration: applied, force, live, manager, conflictVersion } = application;
     const client = [this.#options.dialect, kubernetesDialect].map(clientSideApply).find((c) => c.manager === manager);
-    const request = { ...this.#info(application), applied, force, live: members(live), ...(toldAs && { toldAs }) };
+    const request = {
+      ...this.#info(application),
+      applied,
+      force,
+      live: members(live),
+      ...(conflictVersion && { conflictVersion }),
+    };
     return client === undefined ? request : { ...request, clientSideApply: client };
   }
 

@@ -131,7 +131,7 @@ async function readScaleChange(operation: Operation, type: TypeRef): Promise<Sca
       force,
       subresource: 'scale',
       // Conflicts name the compared version: in 1.24 the Scale's, which custom kinds lack.
-      ...(resource.edition === undefined && { toldAs: apiVersion }),
+      ...(resource.edition === undefined && { conflictVersion: apiVersion }),
     };
     return {
       options,
