@@ -18,7 +18,7 @@ export async function deleteCollection(operation: Operation): Promise<ApiRespons
   const { registry, context, resource } = operation;
   const { query, namespace } = context.info;
   const form = negotiateList(operation);
-  const options = deleteOptionsFor(operation);
+  const options = await deleteOptionsFor(operation);
   const match = selection(resource, context.info);
   const { version, limit, token } = listRequest(registry.dialect, query, {
     scope: scopeOf(resource, namespace),

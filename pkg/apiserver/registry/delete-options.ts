@@ -1,17 +1,17 @@
 /** Options of a delete request: from its body, or from its query if it has none. */
+import { inSteps } from '#apimachinery/async/steps.js';
 import { DecodeError } from '#apimachinery/codec/json/decode-error.js';
-import type { Encoding } from '#apimachinery/codec/negotiate.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import { messageOf } from '#apimachinery/errors/message.js';
 import { type FieldFailure, statusOf, unclassified } from '#apimachinery/errors/status.js';
 import { addAll, invalidValue, notSupported } from '#apimachinery/validation/failure.js';
 import { FieldPath } from '#apimachinery/validation/path.js';
-import type { ApiRequest } from '#apiserver/http/exchange.js';
 import { type RequestContext, warn } from '#apiserver/http/request-context.js';
 import { flag, integer } from '#apiserver/http/request-info.js';
 import type { Operation } from '#apiserver/registry/operation.js';
 import { invalidOptions } from '#apiserver/registry/request-errors.js';
 import { type BodyReader, bodyEncoding, dryRunFailures } from '#apiserver/registry/write-request.js';
+import { pauseOf } from '#apiserver/registry/write-steps.js';
 
 export type PropagationPolicy = 'Orphan' | 'Background' | 'Foreground';
 
@@ -28,8 +28,8 @@ const kind = 'DeleteOptions';
 const policies = ['Foreground', 'Background', 'Orphan'] as const satisfies readonly PropagationPolicy[];
 
 /** The options of a request that deletes a resource's objects. Adds the kind's warning if the client chose no propagation. */
-export function deleteOptionsFor({ registry, context, resource }: Operation): DeleteOptions {
-  const options = deleteOptions(registry, context);
+export async function deleteOptionsFor({ registry, context, resource }: Operation): Promise<DeleteOptions> {
+  const options = await deleteOptions(registry, context);
   const { deletionWarning } = resource.strategy;
   const isSaid = options.propagationPolicy !== undefined || options.orphanDependents !== undefined;
   if (deletionWarning !== undefined && !isSaid) warn(context, deletionWarning);
@@ -37,8 +37,8 @@ export function deleteOptionsFor({ registry, context, resource }: Operation): De
 }
 
 /** Throws 400 for an unreadable query, 500 for an unreadable body (as 1.24 does), and 422 for invalid values. */
-function deleteOptions(reader: BodyReader, context: RequestContext): DeleteOptions {
-  const raw = context.request.body.length > 0 ? fromBody(reader, context) : fromQuery(context.info.query);
+async function deleteOptions(reader: BodyReader, context: RequestContext): Promise<DeleteOptions> {
+  const raw = context.request.body.length > 0 ? await fromBody(reader, context) : fromQuery(context.info.query);
   const grace = raw['gracePeriodSeconds'];
   const policy = raw['propagationPolicy'];
   const orphan = raw['orphanDependents'];
@@ -77,16 +77,19 @@ function stringsOf(value: unknown): string[] {
   return Array.isArray(value) ? value.filter((item): item is string => typeof item === 'string') : [];
 }
 
-function fromBody(reader: BodyReader, context: RequestContext): Record<string, unknown> {
-  const encoding = bodyEncoding(reader, context);
-  const object = read(reader, context.request, encoding);
+async function fromBody(reader: BodyReader, context: RequestContext): Promise<Record<string, unknown>> {
+  const object = await read(reader, context);
   context.audit?.requestedValue(object);
   return object as unknown as Record<string, unknown>;
 }
 
-function read({ codec }: BodyReader, { body, yamlFault }: ApiRequest, encoding: Encoding): object {
+async function read(reader: BodyReader, context: RequestContext): Promise<object> {
+  const encoding = bodyEncoding(reader, context);
+  const { body, yamlFault } = context.request;
+  const type = { apiVersion: 'v1', kind };
   try {
-    return codec.decode(body, encoding, { apiVersion: 'v1', kind }, { validation: 'Ignore', yamlFault }).object;
+    const steps = reader.codec.decodeSteps(body, encoding, type, { validation: 'Ignore', yamlFault });
+    return (await inSteps(steps, pauseOf({ registry: reader, context }))).object;
   } catch (error) {
     if (statusOf(error)?.code !== 400) throw error;
     // 1.24 passes on its decoder's error, which is not a Status.

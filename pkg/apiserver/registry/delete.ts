@@ -25,7 +25,7 @@ import type { Entry } from '#storage/resource-storage.js';
 export async function deleteObject(operation: Operation): Promise<ApiResponse> {
   const { registry, context, resource } = operation;
   const form = negotiateObject(operation);
-  const options = deleteOptionsFor(operation);
+  const options = await deleteOptionsFor(operation);
   const { entry: last, removed, answer } = await remove(operation, { name: context.info, options });
   if (!removed || resource.strategy.deletionAnswer === 'object') {
     // 1.24 answers 202 only to `orphanDependents=false`, the oldest way to request foreground deletion.
