@@ -3,6 +3,8 @@
  * under a virtual clock, nor repeat a run from its seed.
  */
 
+import { withoutComments } from './comments.js';
+
 /** Files that meet the process's own time, each with its reason. */
 const adapters: Readonly<Record<string, string>> = {
   'pkg/apimachinery/clock.ts': 'the clock itself',
@@ -16,20 +18,19 @@ const composition = /^(?:cmd|pkg\/cluster)\/|^pkg\/daemon\/run\.ts$/;
 
 const time = /(?<![\w.#])(?:Date\.now\b|setTimeout\(|setInterval\(|new Date\(\))/g;
 const chance = /(?<![\w.#])Math\.random\b/g;
-const comment = /\/\*[\s\S]*?\*\/|^\s*\/\/.*$/gm;
 
 /** What the file takes from the process; nothing for adapters. */
 export function directTime(path: string, source: string): string[] {
   if (path in adapters) return [];
-  const code = source.replace(comment, '');
-  const patterns = composition.test(path) ? [time] : [time, chance];
-  return patterns.flatMap((pattern) => [...code.matchAll(pattern)]).map(([text]) => text.replace(/\($/, ''));
+  return uses(source, composition.test(path) ? [time] : [time, chance]);
 }
 
-/** Adapters that are no files any more, or have nothing to be excused for. */
+/** Adapters that do not exist or no longer take time. */
 export function idleAdapters(sources: ReadonlyMap<string, string>): string[] {
-  return Object.keys(adapters).filter((path) => {
-    time.lastIndex = 0;
-    return !time.test(sources.get(path) ?? '');
-  });
+  return Object.keys(adapters).filter((path) => uses(sources.get(path) ?? '', [time]).length === 0);
+}
+
+function uses(source: string, patterns: readonly RegExp[]): string[] {
+  const code = withoutComments(source);
+  return patterns.flatMap((pattern) => [...code.matchAll(pattern)]).map(([text]) => text.replace(/\($/, ''));
 }

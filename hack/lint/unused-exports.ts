@@ -3,6 +3,7 @@
  * them, because it is a part of another export. In formatted sources an export begins in the first column.
  */
 import { posix } from 'node:path';
+import { withoutComments } from './comments.js';
 
 export interface UnusedExport {
   readonly path: string;
@@ -14,7 +15,6 @@ const types: ReadonlySet<string> = new Set(['interface', 'type']);
 const named = /^(?:import|export) (?:type )?\{([^}]*)\} from '([^']+)'/gm;
 /** Modules that are taken as a whole: `import * as`, `import()` as a value or as a type. */
 const whole = /^(?:import|export) (?:type )?\* (?:as \w+ )?from '([^']+)'|\bimport\('([^']+)'\)/gm;
-const comment = /\/\*[\s\S]*?\*\/|^\s*\/\/.*$/gm;
 
 /** The source that a specifier names in the file at `from`; undefined for packages. */
 export type Resolve = (specifier: string, from: string) => string | undefined;
@@ -56,7 +56,7 @@ function importedName(text: string): string {
 }
 
 function isMentionedAgain(text: string, name: string): boolean {
-  return [...text.replace(comment, '').matchAll(new RegExp(`\\b${name}\\b`, 'g'))].length > 1;
+  return [...withoutComments(text).matchAll(new RegExp(`\\b${name}\\b`, 'g'))].length > 1;
 }
 
 /** `imports` of package.json: `#room/*.js`, where it is in sources and where compiled. */
