@@ -2,8 +2,8 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t from 'tap';
-import { realClock } from '#apimachinery/clock.js';
 import { kubernetesDialect, orchDialect } from '#apimachinery/dialect.js';
+import { limitedResources } from '#apiserver/admission/quota-configuration.js';
 import { readAdmissionConfig } from '#apiserver/build/admission-config.js';
 import { apiServerOptions } from '#apiserver/options/options.js';
 import { OptionsError } from '#daemon/options/option.js';
@@ -21,7 +21,8 @@ t.test('the configuration of admission plugins is read', async (t) => {
         program: 't',
       });
       if (parsed.kind !== 'run') throw new TypeError('no options');
-      return readAdmissionConfig(parsed.values, dialect, realClock);
+      const configurations = await readAdmissionConfig(parsed.values, dialect);
+      return { configurations, limited: limitedResources(configurations.get('ResourceQuota'), dialect) };
     };
     const quota = (limited: string) =>
       `{apiVersion: ${dialect.apiServerConfigVersion}, kind: ResourceQuotaConfiguration, limitedResources: ${limited}}`;
@@ -30,17 +31,14 @@ t.test('the configuration of admission plugins is read', async (t) => {
     const text = quota(
       '[{resource: pods, matchContains: [cpu], matchScopes: [{scopeName: PriorityClass, operator: In, values: [high]}]}]',
     );
-    t.match(await read('plugins: []'), { limitedByQuota: [], unconfigurable: [] });
-    t.match(await read(`plugins: [{name: ResourceQuota, configuration: ${text}}, {name: Priority}]`), {
-      limitedByQuota: limited,
-      unconfigurable: ['Priority'],
-    });
-    await writeFile(join(folder, 'quota.yaml'), text);
+    t.same((await read('plugins: []')).configurations, new Map());
     t.same(
-      (await read('plugins: [{name: ResourceQuota, path: quota.yaml}]')).limitedByQuota,
+      (await read(`plugins: [{name: ResourceQuota, configuration: ${text}}, {name: Priority}]`)).limited,
       limited,
-      'in another file',
+      'in the file',
     );
+    await writeFile(join(folder, 'quota.yaml'), text);
+    t.same((await read('plugins: [{name: ResourceQuota, path: quota.yaml}]')).limited, limited, 'in another file');
     for (const [plugins, message] of [
       ['plugins: [{name: ResourceQuota, path: nowhere.yaml}]', /nowhere.yaml/],
       ['plugins: [{path: a}]', /plugins\[0\].name: Required value/],

@@ -1,6 +1,6 @@
 /** The admission plugins that the options enable, in the order in which they run. */
 import type { AdmissionPlugin } from '#apiserver/admission/admission.js';
-import { admissionPlugins, idlePlugins } from '#apiserver/admission/chain/plugins.js';
+import { admissionPlugins, idlePlugins, takesConfiguration } from '#apiserver/admission/chain/plugins.js';
 import { RbacEscalation } from '#apiserver/admission/rbac-escalation.js';
 import { LockoutWarnings } from '#apiserver/admission/webhook/lockout-warnings.js';
 import { WebhookMetrics } from '#apiserver/admission/webhook/webhook-metrics.js';
@@ -25,26 +25,24 @@ export async function buildAdmission(
 ): Promise<readonly AdmissionPlugin[]> {
   const { reader, storages } = storage;
   const { authorizer, rbac } = authorization;
-  const { limitedByQuota, unconfigurable, webhookCredentials } = await readAdmissionConfig(values, dialect, clock);
+  const configurations = await readAdmissionConfig(values, dialect);
   const [enabled, disabled] = [values['enable-admission-plugins'], values['disable-admission-plugins']];
   for (const { plugin, text } of idlePlugins(enabled)) log.warn({ plugin }, text);
-  for (const plugin of unconfigurable)
+  for (const plugin of [...configurations.keys()].filter((name) => !takesConfiguration(name)))
     log.warn({ plugin }, 'ignoring the configuration of an admission plugin that has none');
-  const chosen = admissionPlugins(
+  const chosen = await admissionPlugins(
     {
       dialect,
       reader,
       authorizer,
       clock,
       storageOf: (resource) => storages.find(resource),
-      limitedByQuota,
-      webhookCredentials,
       webhooks: { client: webhooks, metrics: new WebhookMetrics(metrics), log, newUID },
       random,
       notReadySeconds: values['default-not-ready-toleration-seconds'],
       unreachableSeconds: values['default-unreachable-toleration-seconds'],
     },
-    { enabled, disabled },
+    { enabled, disabled, configurations },
   );
   const plugins = [...chosen, new LockoutWarnings({ dialect, reader })];
   if (rbac === undefined) return plugins;

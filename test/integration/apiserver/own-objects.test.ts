@@ -107,8 +107,8 @@ function variants(): Variant[] {
   };
   const all = (scribblers: Scribblers): StartOptions => ({
     dependencies: { gate, strategyFor: (resource) => scribblers.strategy(strategyFor(resource)) },
-    dependenciesOf(parts) {
-      const { plugins, hooks } = realParts(parts);
+    async dependenciesOf(parts) {
+      const { plugins, hooks } = await realParts(parts);
       return {
         admission: [...plugins.map((plugin) => scribblers.plugin(plugin)), scribblers.spoilingPlugin],
         hooks: hooks.map((hook) => scribblers.hook(hook)),

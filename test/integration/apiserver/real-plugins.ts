@@ -32,14 +32,14 @@ export interface RealParts {
   readonly hooks: readonly WriteHook[];
 }
 
-export function realParts({ dialect, storages, store, turns, metrics }: ServerParts): RealParts {
+export async function realParts({ dialect, storages, store, turns, metrics }: ServerParts): Promise<RealParts> {
   const parsed = parseOptions(apiServerOptions(dialect), [], { program: 'test' });
   if (parsed.kind !== 'run') throw new Error(`options are for "${parsed.kind}"`);
   const storageOf = (resource: Parameters<ResourceStorages['find']>[0]) => storages.find(resource);
   const reader = new StorageObjectReader({ storageOf, turns, clock, log });
   const { authorizer } = buildAuthorization({ dialect, reader, clock }, ['AlwaysAllow']);
   const client = { post: () => Promise.reject(new Error('this server asks no webhooks')) } as unknown as WebhookClient;
-  const plugins = admissionPlugins(
+  const plugins = await admissionPlugins(
     {
       dialect,
       reader,
@@ -49,7 +49,6 @@ export function realParts({ dialect, storages, store, turns, metrics }: ServerPa
       random: Math.random,
       notReadySeconds: 300,
       unreachableSeconds: 300,
-      limitedByQuota: [],
       webhooks: { client, metrics: new WebhookMetrics(metrics), log, newUID: randomUUID },
     },
     { enabled: ['NodeRestriction'], disabled: [] },

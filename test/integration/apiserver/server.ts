@@ -51,7 +51,7 @@ export interface StartOptions {
   /** Decodes the bytes of caches; absent: the default. */
   readonly decode?: Decode;
   /** Dependencies made from the server's other parts. */
-  readonly dependenciesOf?: (parts: ServerParts) => Partial<FlatDependencies>;
+  readonly dependenciesOf?: (parts: ServerParts) => Partial<FlatDependencies> | Promise<Partial<FlatDependencies>>;
 }
 
 /** Frequent enough to detect a difference in a short test. */
@@ -114,7 +114,7 @@ export async function runServer(start: StartOptions = {}): Promise<{ server: Api
     ...(start.gates === undefined ? {} : { gate: gateOf(start.gates) }),
     webhooks: { post: () => Promise.reject(new Error('this server asks no webhooks')), close: () => undefined },
     ...start.dependencies,
-    ...start.dependenciesOf?.({ dialect, storages, store, turns, metrics }),
+    ...(await start.dependenciesOf?.({ dialect, storages, store, turns, metrics })),
   };
   const server = new ApiServer(
     { shutdownGraceMs: 1000, ...(start.https === true ? { listen } : {}), ...start.options },

@@ -28,16 +28,15 @@ import { sharedLookup } from '#apiserver/webhooks/shared-lookup.js';
 import { WebhookClient } from '#apiserver/webhooks/webhook-client.js';
 import { silentLogger } from '#daemon/log/logger.js';
 
-function setup(only: string, authorizer: Authorizer = new AlwaysAllowAuthorizer()) {
+async function setup(only: string, authorizer: Authorizer = new AlwaysAllowAuthorizer()) {
   const reader = new MemoryObjectReader();
-  const plugins = admissionPlugins(
+  const enabled = await admissionPlugins(
     {
       dialect,
       reader,
       authorizer,
       clock: realClock,
       storageOf: () => undefined,
-      limitedByQuota: [],
       webhooks: {
         client: new WebhookClient({
           clock: realClock,
@@ -55,7 +54,8 @@ function setup(only: string, authorizer: Authorizer = new AlwaysAllowAuthorizer(
       unreachableSeconds: 60,
     },
     { enabled: [only], disabled: [] },
-  ).filter(({ name }) => name === only);
+  );
+  const plugins = enabled.filter(({ name }) => name === only);
   const admit = async (resource: ResourceDeclaration, more: Partial<AdmissionAttributes>) => {
     const attributes = {
       operation: 'CREATE',
@@ -85,7 +85,7 @@ const pod = (spec: Partial<Pod['spec']> = {}, metadata: Pod['metadata'] = {}): P
 const refused = (message: RegExp) => ({ name: 'StatusError', status: { reason: 'Forbidden' }, message });
 
 t.test('NamespaceLifecycle refuses objects in missing and terminating namespaces', async (t) => {
-  const { reader, admit } = setup('NamespaceLifecycle');
+  const { reader, admit } = await setup('NamespaceLifecycle');
   const create = () => admit(pods, { object: pod() });
   await t.rejects(create(), { message: 'namespaces "ns" not found' });
   const namespace: Namespace = { metadata: { name: 'ns' }, spec: {}, status: { phase: 'Active' } };
@@ -107,7 +107,7 @@ t.test('NamespaceLifecycle refuses objects in missing and terminating namespaces
 });
 
 t.test('LimitRanger sets defaults and enforces limits', async (t) => {
-  const { reader, admit } = setup('LimitRanger');
+  const { reader, admit } = await setup('LimitRanger');
   reader.put(limitranges, {
     metadata: { name: 'l', namespace: 'ns' },
     spec: {
@@ -158,7 +158,7 @@ t.test('LimitRanger sets defaults and enforces limits', async (t) => {
 });
 
 t.test('a pod is refused if its containers times the limit ranges’ amounts are too many', async (t) => {
-  const { reader, admit } = setup('LimitRanger');
+  const { reader, admit } = await setup('LimitRanger');
   const amounts = Object.fromEntries(Array.from({ length: 1000 }, (_, i) => [`a.b/k${i}`, '1']));
   reader.put(limitranges, {
     metadata: { name: 'l', namespace: 'ns' },
@@ -175,7 +175,7 @@ t.test('a pod is refused if its containers times the limit ranges’ amounts are
 
 t.test('pods without containers are left to validation', async (t) => {
   for (const name of ['LimitRanger', 'ServiceAccount']) {
-    const { reader, admit } = setup(name);
+    const { reader, admit } = await setup(name);
     reader.put(limitranges, {
       metadata: { name: 'l', namespace: 'ns' },
       spec: { limits: [{ type: 'Container', default: { cpu: '1' } }] },
@@ -187,7 +187,7 @@ t.test('pods without containers are left to validation', async (t) => {
 });
 
 t.test('Priority resolves the priority class of a pod', async (t) => {
-  const { reader, admit } = setup('Priority');
+  const { reader, admit } = await setup('Priority');
   const priorityOf = async (spec: Partial<Pod['spec']>) => {
     const object = pod(spec);
     await admit(pods, { object });
@@ -216,7 +216,7 @@ t.test('Priority resolves the priority class of a pod', async (t) => {
 });
 
 t.test('defaults: tolerations, taints, classes', async (t) => {
-  const seconds = setup('DefaultTolerationSeconds');
+  const seconds = await setup('DefaultTolerationSeconds');
   const own = pod({ tolerations: [{ key: dialect.taints.notReady, operator: 'Exists', effect: 'NoExecute' }] });
   await seconds.admit(pods, { object: own });
   t.same(
@@ -231,10 +231,10 @@ t.test('defaults: tolerations, taints, classes', async (t) => {
   t.equal(all.spec.tolerations?.length, 1);
 
   const node: Node = { metadata: { name: 'n' }, spec: {} };
-  await setup('TaintNodesByCondition').admit(nodes, { object: node });
+  await (await setup('TaintNodesByCondition')).admit(nodes, { object: node });
   t.same(node.spec?.taints, [{ key: 'node.orch.io/not-ready', effect: 'NoSchedule' }]);
 
-  const storage = setup('DefaultStorageClass');
+  const storage = await setup('DefaultStorageClass');
   const claim = (more: Partial<PersistentVolumeClaim['spec']> = {}): PersistentVolumeClaim => ({
     metadata: {},
     spec: more,
@@ -249,7 +249,7 @@ t.test('defaults: tolerations, taints, classes', async (t) => {
   t.equal(await named(claim()), 'fast');
   t.equal(await named(claim({ storageClassName: '' })), '');
 
-  const runtime = setup('RuntimeClass');
+  const runtime = await setup('RuntimeClass');
   await t.rejects(
     runtime.admit(pods, { object: pod({ runtimeClassName: 'kata' }) }),
     refused(/RuntimeClass "kata" not found/),
@@ -266,7 +266,7 @@ t.test('defaults: tolerations, taints, classes', async (t) => {
 });
 
 t.test('volumes and claims get protection finalizers', async (t) => {
-  const { admit } = setup('StorageObjectInUseProtection');
+  const { admit } = await setup('StorageObjectInUseProtection');
   const claim: PersistentVolumeClaim = { metadata: { name: 'c' }, spec: {} };
   await admit(persistentvolumeclaims, { object: claim });
   await admit(persistentvolumeclaims, { object: claim });
@@ -280,7 +280,7 @@ t.test('volumes and claims get protection finalizers', async (t) => {
 });
 
 t.test('claims may grow only if their class allows it', async (t) => {
-  const { reader, admit } = setup('PersistentVolumeClaimResize');
+  const { reader, admit } = await setup('PersistentVolumeClaimResize');
   reader.put(
     storageclasses,
     { metadata: { name: 'grows' }, provisioner: 'x', allowVolumeExpansion: true },
@@ -321,7 +321,7 @@ t.test('only authorized users approve and sign certificates', async (t) => {
     spec: { signerName, request: Buffer.from(text).toString('base64') },
   });
   const { apiServerClient } = dialect.signers;
-  const { admit } = setup('CertificateSubjectRestriction');
+  const { admit } = await setup('CertificateSubjectRestriction');
   await admit(certificatesigningrequests, { object: request('other/x', 'no') });
   await t.rejects(
     admit(certificatesigningrequests, { object: request(apiServerClient, 'no') }),
@@ -338,9 +338,9 @@ t.test('only authorized users approve and sign certificates', async (t) => {
       oldObject: csr,
       object: { ...csr, status: { certificate: 'x' } },
     } as const;
-    await setup(plugin).admit(certificatesigningrequests, update);
+    await (await setup(plugin)).admit(certificatesigningrequests, update);
     await t.rejects(
-      setup(plugin, new AlwaysDenyAuthorizer()).admit(certificatesigningrequests, update),
+      (await setup(plugin, new AlwaysDenyAuthorizer())).admit(certificatesigningrequests, update),
       refused(/user not permitted to/),
     );
   }

@@ -5,6 +5,7 @@ import {
   validatingwebhookconfigurations,
 } from '#api/admissionregistration/v1/resources.gen.js';
 import { resourcequotas } from '#api/core/v1/resources.gen.js';
+import type { MaybePromise } from '#apimachinery/async/steps.js';
 import type { Clock } from '#apimachinery/clock.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import type { ResourceDeclaration, ResourceType } from '#apimachinery/schema/schema.js';
@@ -14,13 +15,14 @@ import {
   CertificateSigning,
   CertificateSubjectRestriction,
 } from '#apiserver/admission/certificates.js';
+import type { PluginConfiguration } from '#apiserver/admission/configuration.js';
 import { DefaultIngressClass, DefaultStorageClass } from '#apiserver/admission/default-classes.js';
 import { LimitRanger } from '#apiserver/admission/limit-ranger.js';
 import { NamespaceLifecycle } from '#apiserver/admission/namespace-lifecycle.js';
 import { DefaultTolerationSeconds, TaintNodesByCondition } from '#apiserver/admission/node-conditions.js';
 import { NodeRestriction } from '#apiserver/admission/node-restriction.js';
 import { PodPriority } from '#apiserver/admission/pod-priority.js';
-import type { LimitedResource } from '#apiserver/admission/quota-check.js';
+import { limitedResources } from '#apiserver/admission/quota-configuration.js';
 import { ResourceQuotaAdmission } from '#apiserver/admission/resource-quota.js';
 import { RuntimeClassAdmission } from '#apiserver/admission/runtime-class.js';
 import { ServiceAccountAdmission } from '#apiserver/admission/service-account.js';
@@ -28,11 +30,11 @@ import { PersistentVolumeClaimResize, StorageObjectInUseProtection } from '#apis
 import type { WebhookConfiguration } from '#apiserver/admission/webhook/compiled-webhook.js';
 import { MutatingWebhooks } from '#apiserver/admission/webhook/mutating-webhooks.js';
 import { ValidatingWebhooks } from '#apiserver/admission/webhook/validating-webhooks.js';
+import { webhookCredentials } from '#apiserver/admission/webhook/webhook-configuration.js';
 import type { WebhookEnvironment } from '#apiserver/admission/webhook/webhook-source.js';
 import { WebhookSource } from '#apiserver/admission/webhook/webhook-source.js';
 import type { Authorizer } from '#apiserver/authorization/authorizer.js';
 import type { ObjectReader } from '#apiserver/objects/object-reader.js';
-import type { WebhookCredentials } from '#apiserver/webhooks/credentials.js';
 import { QuotaEvaluators } from '#quota/evaluators.js';
 import type { ResourceStorage } from '#storage/resource-storage.js';
 
@@ -48,17 +50,19 @@ export interface PluginDependencies {
   /** `--default-not-ready-toleration-seconds`, `--default-unreachable-toleration-seconds`. */
   readonly notReadySeconds: number;
   readonly unreachableSeconds: number;
-  /** Resources that may be used only if a quota covers them. */
-  readonly limitedByQuota: readonly LimitedResource[];
-  /** Credentials for webhooks, by the name of the plugin; absent: webhooks are called without credentials. */
-  readonly webhookCredentials?: ReadonlyMap<string, WebhookCredentials>;
   /** Dependencies of webhook plugins. */
   readonly webhooks: Pick<WebhookEnvironment, 'client' | 'log' | 'metrics' | 'newUID'>;
 }
 
 interface PluginRow {
   readonly byDefault: boolean;
-  readonly make: (dependencies: PluginDependencies) => AdmissionPlugin;
+  /** The plugin takes a configuration. */
+  readonly configurable?: true;
+  /** Throws OptionsError for a faulty configuration. */
+  readonly make: (
+    dependencies: PluginDependencies,
+    own: PluginConfiguration | undefined,
+  ) => MaybePromise<AdmissionPlugin>;
 }
 
 const plugins: Readonly<Record<string, PluginRow>> = {
@@ -80,37 +84,34 @@ const plugins: Readonly<Record<string, PluginRow>> = {
   // These run last: webhooks see the object to be stored, and quotas count only what all other plugins admit.
   MutatingAdmissionWebhook: {
     byDefault: true,
-    make: (d) =>
-      new MutatingWebhooks(
-        webhookSource(d, mutatingwebhookconfigurations),
-        environmentOf(d, 'MutatingAdmissionWebhook'),
-      ),
+    configurable: true,
+    make: async (d, own) =>
+      new MutatingWebhooks(webhookSource(d, mutatingwebhookconfigurations), await environmentOf(d, own)),
   },
   ValidatingAdmissionWebhook: {
     byDefault: true,
-    make: (d) =>
-      new ValidatingWebhooks(
-        webhookSource(d, validatingwebhookconfigurations),
-        environmentOf(d, 'ValidatingAdmissionWebhook'),
-      ),
+    configurable: true,
+    make: async (d, own) =>
+      new ValidatingWebhooks(webhookSource(d, validatingwebhookconfigurations), await environmentOf(d, own)),
   },
   ResourceQuota: {
     byDefault: true,
-    make: ({ dialect, clock, storageOf, limitedByQuota: limited }) => {
+    configurable: true,
+    make: ({ dialect, clock, storageOf }, own) => {
       const evaluators = new QuotaEvaluators(dialect);
       return new ResourceQuotaAdmission({
         dialect,
         clock,
         evaluators,
         quotas: storageOf(resourcequotas),
-        limited,
+        limited: limitedResources(own, dialect),
       });
     },
   },
 };
 
-function environmentOf(d: PluginDependencies, plugin: string): WebhookEnvironment {
-  return { ...d, ...d.webhooks, credentials: d.webhookCredentials?.get(plugin) };
+async function environmentOf(d: PluginDependencies, own: PluginConfiguration | undefined): Promise<WebhookEnvironment> {
+  return { ...d, ...d.webhooks, credentials: await webhookCredentials(own, d) };
 }
 
 function webhookSource<T extends WebhookConfiguration>(
@@ -158,12 +159,27 @@ export function idlePlugins(enabled: readonly string[]): { readonly plugin: stri
   });
 }
 
-/** The enabled plugins: the default ones and `enabled`, without `disabled`. */
-export function admissionPlugins(
+/** True for a plugin that reads its part of the configuration file. */
+export function takesConfiguration(plugin: string): boolean {
+  return plugins[plugin]?.configurable === true;
+}
+
+export interface PluginChoice {
+  readonly enabled: readonly string[];
+  readonly disabled: readonly string[];
+  /** By the names of the plugins. */
+  readonly configurations?: ReadonlyMap<string, PluginConfiguration>;
+}
+
+/** The enabled plugins: the default ones and `enabled`, without `disabled`. Throws OptionsError for a faulty configuration. */
+export async function admissionPlugins(
   dependencies: PluginDependencies,
-  { enabled, disabled }: { readonly enabled: readonly string[]; readonly disabled: readonly string[] },
-): AdmissionPlugin[] {
-  return Object.entries(plugins)
-    .filter(([name, row]) => (row.byDefault || enabled.includes(name)) && !disabled.includes(name))
-    .map(([, row]) => row.make(dependencies));
+  { enabled, disabled, configurations }: PluginChoice,
+): Promise<AdmissionPlugin[]> {
+  const chosen: AdmissionPlugin[] = [];
+  for (const [name, row] of Object.entries(plugins)) {
+    if ((!row.byDefault && !enabled.includes(name)) || disabled.includes(name)) continue;
+    chosen.push(await row.make(dependencies, configurations?.get(name)));
+  }
+  return chosen;
 }
