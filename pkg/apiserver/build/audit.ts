@@ -12,13 +12,9 @@ import { TruncatingSink } from '#apiserver/audit/truncating-sink.js';
 import { WebhookSink } from '#apiserver/audit/webhook-sink.js';
 import { readAuditPolicy } from '#apiserver/build/audit-policy.js';
 import type { ServerEnvironment } from '#apiserver/build/environment.js';
+import { openBackend } from '#apiserver/build/webhook-backend.js';
 import type { ApiServerValues } from '#apiserver/options/options.js';
 import type { Codec } from '#apiserver/resources/codec.js';
-import { KubeconfigError } from '#client/kubeconfig/file.js';
-import { loadKubeconfig } from '#client/kubeconfig/load.js';
-import type { ClientConfig } from '#client/rest/client-config.js';
-import { HttpTransport } from '#client/rest/http-transport.js';
-import { OptionsError } from '#daemon/options/option.js';
 
 /** Creates the auditor for a server's codec. */
 type MakeAuditor = (codec: Codec) => Auditor;
@@ -126,34 +122,17 @@ function logSink(values: ApiServerValues, environment: ServerEnvironment): MakeS
 }
 
 async function webhookSink(values: ApiServerValues, environment: ServerEnvironment): Promise<MakeSink | undefined> {
-  const { dialect, clock, log, random } = environment;
-  const option = 'audit-webhook-config-file';
-  const path = values[option] ?? '';
-  if (path === '') return undefined;
-  const config = await clientConfig(option, path, clock);
-  const { namespace: _, ...target } = config;
+  const { dialect, log } = environment;
+  const backend = await openBackend('audit-webhook-config-file', values['audit-webhook-config-file'], environment, {
+    initialBackoffMs: values['audit-webhook-initial-backoff'],
+    // As in 1.24, hardly any failure justifies the loss of events.
+    retriesAll: true,
+  });
+  if (backend === undefined) return undefined;
   return (metrics) => {
-    const sink = new WebhookSink({
-      transport: new HttpTransport({ ...target, clock }),
-      path: new URL(config.server).pathname === '/' ? '/' : '',
-      apiVersion: auditVersion(dialect),
-      initialBackoffMs: values['audit-webhook-initial-backoff'],
-      clock,
-      random,
-      metrics,
-      log,
-    });
+    const sink = new WebhookSink({ backend, apiVersion: auditVersion(dialect), metrics, log });
     return wrapSink(sink, webhookOptions(values), { ...environment, metrics });
   };
-}
-
-async function clientConfig(option: string, path: string, clock: ServerEnvironment['clock']): Promise<ClientConfig> {
-  try {
-    return await loadKubeconfig(path, { clock });
-  } catch (error) {
-    if (error instanceof KubeconfigError) throw new OptionsError([`--${option}: ${error.message}`]);
-    throw error;
-  }
 }
 
 interface SinkEnvironment extends Pick<ServerEnvironment, 'dialect' | 'clock' | 'log'> {

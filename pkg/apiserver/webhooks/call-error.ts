@@ -12,12 +12,26 @@ export class WebhookCallError extends Error {
   readonly failure: CallFailure;
   /** Status code of the response, if any; shown in metrics. */
   readonly code: number;
+  /** True if the same call may succeed soon. */
+  readonly passes: boolean;
+  /** The server's request for a pause; 0: none. */
+  readonly retryAfterMs: number;
 
-  constructor(failure: CallFailure, message: string, { code = 503, cause }: { code?: number; cause?: unknown } = {}) {
+  constructor(failure: CallFailure, message: string, details: CallErrorDetails = {}) {
+    const { code = 503, passes = false, retryAfterMs = 0, cause } = details;
     super(message, cause === undefined ? undefined : { cause });
     this.failure = failure;
     this.code = code;
+    this.passes = passes;
+    this.retryAfterMs = retryAfterMs;
   }
+}
+
+interface CallErrorDetails {
+  readonly code?: number;
+  readonly passes?: boolean;
+  readonly retryAfterMs?: number;
+  readonly cause?: unknown;
 }
 
 const fixedWords: Readonly<Record<number, string>> = {

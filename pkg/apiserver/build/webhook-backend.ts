@@ -1,0 +1,35 @@
+/** The servers of kubeconfig files that options name. */
+import type { ServerEnvironment } from '#apiserver/build/environment.js';
+import { WebhookBackend, type WebhookBackendOptions } from '#apiserver/webhooks/backend/backend.js';
+import { KubeconfigError } from '#client/kubeconfig/file.js';
+import { loadKubeconfig } from '#client/kubeconfig/load.js';
+import type { ClientConfig } from '#client/rest/client-config.js';
+import { HttpTransport } from '#client/rest/http-transport.js';
+import { OptionsError } from '#daemon/options/option.js';
+
+/** Undefined without the option. `option`: its name, for errors. Throws OptionsError. */
+export async function openBackend(
+  option: string,
+  path: string | undefined,
+  { clock, random }: Pick<ServerEnvironment, 'clock' | 'random'>,
+  limits: Pick<WebhookBackendOptions, 'initialBackoffMs' | 'retriesAll' | 'totalMs' | 'maxCalls'> = {},
+): Promise<WebhookBackend | undefined> {
+  if (path === undefined || path === '') return undefined;
+  const { namespace: _, ...target } = await clientConfig(option, path, clock);
+  return new WebhookBackend({
+    transport: new HttpTransport({ ...target, clock }),
+    url: new URL(target.server),
+    clock,
+    random,
+    ...limits,
+  });
+}
+
+async function clientConfig(option: string, path: string, clock: ServerEnvironment['clock']): Promise<ClientConfig> {
+  try {
+    return await loadKubeconfig(path, { clock });
+  } catch (error) {
+    if (error instanceof KubeconfigError) throw new OptionsError([`--${option}: ${error.message}`]);
+    throw error;
+  }
+}
