@@ -1,8 +1,12 @@
-/** Limits requests in flight, reads and writes separately, like 1.24's max-in-flight filter. */
+/**
+ * Limits requests in flight, reads and writes separately, like 1.24's max-in-flight filter. Beyond 1.24, health checks always
+ * pass, and requests that other servers answer have limits of their own, so that a slow one stops nothing here.
+ */
 import { tooManyRequests } from '#apimachinery/errors/status.js';
 import type { RequestContext } from '#apiserver/http/request-context.js';
 import type { InFlightKind } from '#apiserver/http/request-failures.js';
-import { isLongRunning } from '#apiserver/http/request-info.js';
+import { isLongRunning, type RequestInfo } from '#apiserver/http/request-info.js';
+import type { FlowControl } from '#apiserver/pipeline/flow-control.js';
 
 export interface InFlightLimits {
   /** Requests that only read; 0 = no limit. */
@@ -12,6 +16,8 @@ export interface InFlightLimits {
 }
 
 const readVerbs = new Set(['get', 'list', 'watch']);
+const healthPaths = new Set(['healthz', 'livez', 'readyz']);
+const nothing = () => undefined;
 
 type InFlightRequest = Pick<RequestContext, 'info' | 'user' | 'request'>;
 
@@ -23,11 +29,15 @@ export interface MaxInFlightOptions {
   readonly refused: (kind: InFlightKind, context: InFlightRequest) => void;
 }
 
-export class MaxInFlight {
+type Counts = Record<InFlightKind, number>;
+
+export class MaxInFlight implements FlowControl {
   readonly #limits: InFlightLimits;
   readonly #exemptGroup: string;
   readonly #refused: (kind: InFlightKind, context: InFlightRequest) => void;
-  readonly #counts: Record<InFlightKind, number> = { readOnly: 0, mutating: 0 };
+  readonly #counts: Counts = { readOnly: 0, mutating: 0 };
+  /** Requests that other servers answer. */
+  readonly #passedOn: Counts = { readOnly: 0, mutating: 0 };
 
   constructor({ limits, exemptGroup, refused }: MaxInFlightOptions) {
     this.#limits = limits;
@@ -35,29 +45,32 @@ export class MaxInFlight {
     this.#refused = refused;
   }
 
-  get current(): { readonly readOnly: number; readonly mutating: number } {
-    return { ...this.#counts };
+  get current(): Readonly<Counts> {
+    const { readOnly, mutating } = this.#counts;
+    return { readOnly: readOnly + this.#passedOn.readOnly, mutating: mutating + this.#passedOn.mutating };
   }
 
   /**
    * Counts the request until the result is called. Throws 429 at the limit. Requests of daemons in this process do not count:
    * their workers bound their number, and a refusal would cost more than it saves.
    */
-  enter(context: InFlightRequest): () => void {
+  enter(context: InFlightRequest, passesOn: boolean): () => void {
     const { info, user, request } = context;
-    if (isLongRunning(info) || request.user !== undefined) return () => undefined;
+    if (isLongRunning(info) || request.user !== undefined || isHealthCheck(info)) return nothing;
     const kind = readVerbs.has(info.verb) ? 'readOnly' : 'mutating';
     const limit = this.#limits[kind];
-    if (limit > 0 && this.#counts[kind] >= limit && !user.groups.includes(this.#exemptGroup)) {
+    const counts = passesOn ? this.#passedOn : this.#counts;
+    if (limit > 0 && counts[kind] >= limit && !user.groups.includes(this.#exemptGroup)) {
       this.#refused(kind, context);
       throw tooManyRequests('Too many requests, please try again later.', 1);
     }
-    this.#counts[kind]++;
-    let left = false;
+    counts[kind]++;
     return () => {
-      if (left) return;
-      left = true;
-      this.#counts[kind]--;
+      counts[kind]--;
     };
   }
+}
+
+function isHealthCheck({ resourceRequest, segments: [first = ''] }: RequestInfo): boolean {
+  return !resourceRequest && healthPaths.has(first);
 }

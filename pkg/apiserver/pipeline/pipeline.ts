@@ -1,6 +1,6 @@
 /**
- * The stages of every request: request info → time limit → authentication → impersonation → in flight → authorization →
- * body → endpoint → response. An error of any stage becomes a Status here and nowhere else.
+ * The stages of every request: request info → time limit → authentication → impersonation → authorization → body → flow
+ * control → endpoint → response. An error of any stage becomes a Status here and nowhere else.
  */
 import { DeadlineTimer } from '#apimachinery/async/deadline-timer.js';
 import { andThen, type MaybePromise } from '#apimachinery/async/steps.js';
@@ -19,8 +19,8 @@ import type { AuditTrail, RequestContext } from '#apiserver/http/request-context
 import type { AfterTimeout } from '#apiserver/http/request-failures.js';
 import { isLongRunning, type RequestInfo, requestInfo } from '#apiserver/http/request-info.js';
 import type { RequestMetrics } from '#apiserver/http/request-metrics.js';
+import type { FlowControl } from '#apiserver/pipeline/flow-control.js';
 import { impersonate } from '#apiserver/pipeline/impersonation.js';
-import { type InFlightLimits, MaxInFlight } from '#apiserver/pipeline/max-in-flight.js';
 import { RequestScope } from '#apiserver/pipeline/request-scope.js';
 import { traced } from '#apiserver/pipeline/request-span.js';
 import { type Responder, toStatus } from '#apiserver/representation/respond.js';
@@ -35,7 +35,7 @@ export interface PipelineOptions {
   readonly authenticator: Authenticator;
   readonly authorizer: Authorizer;
   readonly responder: Responder;
-  readonly limits: InFlightLimits;
+  readonly flow: FlowControl;
   readonly metrics: RequestMetrics;
   /** Absent: nothing is recorded. */
   readonly auditor?: Auditor | undefined;
@@ -71,19 +71,11 @@ interface Run {
 
 export class Pipeline {
   readonly #options: PipelineOptions;
-  readonly #inFlight: MaxInFlight;
   readonly #deadlines: DeadlineTimer;
 
   constructor(options: PipelineOptions) {
     this.#options = options;
-    const { limits, dialect, metrics } = options;
-    this.#inFlight = new MaxInFlight({
-      limits,
-      exemptGroup: dialect.groups.masters,
-      refused: (kind, { request, info }) => metrics.dropped(kind, request, info),
-    });
     this.#deadlines = new DeadlineTimer(options.clock);
-    metrics.inFlight(() => this.#inFlight.current);
   }
 
   /** Synchronous where no stage has to wait. Never throws, never rejects. */
@@ -228,19 +220,45 @@ export class Pipeline {
     const effectiveUser = impersonate(request, user, authorizer, dialect);
     return andThen(effectiveUser, (as) => {
       if (as !== user) scope.audit?.impersonated(as);
-      return this.#enter(scope, endpoint, as, nowMs);
+      return this.#impersonated(scope, endpoint, as, nowMs);
     });
   }
 
-  /** Counts the request as in flight until it has its response. */
-  #enter(scope: RequestScope, endpoint: Endpoint, user: UserInfo, startedMs: number): MaybePromise<ApiResponse> {
-    const { clock, metrics } = this.#options;
+  #impersonated(scope: RequestScope, endpoint: Endpoint, user: UserInfo, startedMs: number): MaybePromise<ApiResponse> {
+    const { authorizer, dialect, clock, metrics } = this.#options;
     scope.user = user;
     const nowMs = clock.monotonic();
     metrics.filters.impersonation.observe((nowMs - startedMs) / 1000);
-    const leave = this.#inFlight.enter(scope);
+    const { audit } = scope;
+    const record = audit && ((decision: AuthorizationDecision) => recordDecision(audit, dialect, decision));
+    const allowed = authorize(authorizer, attributesOf(scope.info, user), record);
+    return andThen(allowed, () => this.#allowed(scope, endpoint, nowMs));
+  }
+
+  /** Reads the body only after authorization, and before flow control: a slow client must not hold a place. */
+  #allowed(scope: RequestScope, endpoint: Endpoint, startedMs: number): MaybePromise<ApiResponse> {
+    const { clock, metrics, passesOn } = this.#options;
+    const { request } = scope;
+    metrics.filters.authorization.observe((clock.monotonic() - startedMs) / 1000);
+    const streams = passesOn?.(scope) === true;
+    if (streams || request.readBody === undefined) return this.#enter(scope, endpoint, streams);
+    return request.readBody().then((body) => {
+      request.body = body;
+      return this.#enter(scope, endpoint, false);
+    });
+  }
+
+  #enter(scope: RequestScope, endpoint: Endpoint, passesOn: boolean): MaybePromise<ApiResponse> {
+    const leave = this.#options.flow.enter(scope, passesOn);
+    if (leave instanceof Promise) return leave.then((each) => this.#entered(scope, endpoint, each));
+    return this.#entered(scope, endpoint, leave);
+  }
+
+  /** Calls `leave` when the request has its response. */
+  #entered(scope: RequestScope, endpoint: Endpoint, leave: () => void): MaybePromise<ApiResponse> {
     try {
-      const answer = this.#entered(scope, endpoint, nowMs);
+      const ahead = this.#parseAhead(scope.request);
+      const answer = ahead === undefined ? endpoint(scope) : ahead.then(() => endpoint(scope));
       if (answer instanceof Promise) return leaveAfter(answer, leave);
       leave();
       return answer;
@@ -248,33 +266,6 @@ export class Pipeline {
       leave();
       throw error;
     }
-  }
-
-  #entered(scope: RequestScope, endpoint: Endpoint, startedMs: number): MaybePromise<ApiResponse> {
-    const { authorizer, dialect } = this.#options;
-    const { audit } = scope;
-    const record = audit && ((decision: AuthorizationDecision) => recordDecision(audit, dialect, decision));
-    const allowed = authorize(authorizer, attributesOf(scope.info, scope.user), record);
-    return andThen(allowed, () => this.#allowed(scope, endpoint, startedMs));
-  }
-
-  #allowed(scope: RequestScope, endpoint: Endpoint, startedMs: number): MaybePromise<ApiResponse> {
-    const { clock, metrics, passesOn } = this.#options;
-    const { request } = scope;
-    metrics.filters.authorization.observe((clock.monotonic() - startedMs) / 1000);
-    if (passesOn?.(scope) === true) return endpoint(scope);
-    // Read the body only after authorization.
-    if (request.readBody !== undefined) return this.#withBody(scope, endpoint, request.readBody());
-    const ahead = this.#parseAhead(request);
-    return ahead === undefined ? endpoint(scope) : ahead.then(() => endpoint(scope));
-  }
-
-  async #withBody(scope: RequestScope, endpoint: Endpoint, body: Promise<Buffer>): Promise<ApiResponse> {
-    const { request } = scope;
-    request.body = await body;
-    const ahead = this.#parseAhead(request);
-    if (ahead !== undefined) await ahead;
-    return endpoint(scope);
   }
 
   #parseAhead(request: ApiRequest): Promise<void> | undefined {

@@ -169,6 +169,43 @@ t.test('concurrent requests are limited', async (t) => {
   t.equal((await post('c')).status, 201);
 });
 
+t.test('a body that does not arrive holds no place', async (t) => {
+  const server = await startServer(t, {
+    options: { maxMutatingRequestsInFlight: 1 },
+    dependencies: {
+      authenticator,
+      authorizer: {
+        mode: 'Test',
+        authorize: async ({ user }) =>
+          user.name === 'stranger' ? { decision: 'noOpinion', reason: '' } : { decision: 'allow', reason: '' },
+      },
+    },
+  });
+  const body = (name: string) =>
+    Buffer.from(JSON.stringify({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name } }));
+  const arrivals: ((bytes: Buffer) => void)[] = [];
+  const send = (user: string) =>
+    server.handler({
+      method: 'POST',
+      url: configmaps,
+      ...as(user, { 'content-type': 'application/json' }),
+      body: Buffer.alloc(0),
+      readBody: () => new Promise<Buffer>((resolve) => arrivals.push(resolve)),
+      remoteAddress: '127.0.0.1',
+      signal: new AbortController().signal,
+    });
+  const slow = Array.from({ length: 5 }, () => send('x'));
+  while (arrivals.length < slow.length) await new Promise((resolve) => setImmediate(resolve));
+  const post = { ...as('x', { 'content-type': 'application/json' }), body: body('quick') };
+  t.equal((await call(server, 'POST', configmaps, post)).status, 201, 'others write');
+  t.equal((await send('stranger')).status, 403, 'the body of a refused request is not read');
+  t.equal(arrivals.length, slow.length, 'nothing waits for it');
+  for (const [i, arrive] of arrivals.entries()) {
+    arrive(body(`slow-${i}`));
+    t.equal((await slow[i])?.status, 201, `body ${i}`);
+  }
+});
+
 t.test('a request that takes too long is cancelled', async (t) => {
   const server = await startServer(t, {
     dependencies: {

@@ -103,17 +103,11 @@ t.test('a request that times out, and its unfinished work', async (t) => {
 
 t.test('rejected requests are counted', async (t) => {
   const gate = deferred<void>();
-  const authorizer = {
-    mode: 'Slow',
-    authorize: async ({ resource }: { resource?: string }) => {
-      if (resource === 'configmaps') await gate.promise;
-      return { decision: 'allow' as const, reason: '' };
-    },
-  };
+  const admission = [{ name: 'Slow', handles: () => true, admit: () => gate.promise }];
   const authenticator = { authenticate: async () => ({ name: 'user', groups: [] }) };
   const server = await startServer(t, {
     options: { maxMutatingRequestsInFlight: 1 },
-    dependencies: { authorizer, authenticator },
+    dependencies: { admission, authenticator },
   });
   const body = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'a' } };
   const first = call(server, 'POST', configMaps, { body });
