@@ -85,7 +85,7 @@ const common = {
     'Serves the cluster’s API: stores its objects in etcd, authorizes requests, and validates and publishes every change.',
   options: apiServerOptions,
   rules: apiServerProgramRules,
-  actingGates: () => [...apiGates(), ...serverGates],
+  actingGates: () => [...new Set([...apiGates(), ...serverGates])],
 } satisfies Omit<Program<Options>, 'create'>;
 
 function setupOf(

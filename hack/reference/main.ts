@@ -12,7 +12,7 @@ import { schedulerProgram } from '#cmd/orch-scheduler/program.js';
 import { chartValues, type ValueSchema } from './chart-values.js';
 import { optionReference, type Reference } from './options.js';
 
-const programs = [
+const makers = [
   (facts: typeof process) => apiServerProgram(facts, forkingWorkers()),
   controllerManagerProgram,
   schedulerProgram,
@@ -20,10 +20,20 @@ const programs = [
   proxyProgram,
   ingressProgram,
 ];
-const references = programs.map((make): Reference => {
-  const { name, description, options } = make(process);
-  return { name: name(orchDialect), description, table: options(orchDialect), other: kubernetesDialect };
+const programs = makers.map((make) => {
+  const { name, description, options, actingGates } = make(process);
+  return { name: name(orchDialect), description, table: options(orchDialect), acting: actingGates?.() };
 });
+const gates = new Map<string, string[]>();
+for (const { name, acting = [] } of programs) {
+  for (const gate of new Set(acting)) gates.set(gate, [...(gates.get(gate) ?? []), name]);
+}
+const references = programs.map(
+  ({ name, description, table, acting }): Reference => ({
+    ...{ name, description, table, other: kubernetesDialect },
+    ...(acting === undefined ? {} : { gates }),
+  }),
+);
 mkdirSync('docs/reference', { recursive: true });
 for (const reference of references) write(`docs/reference/${reference.name}.md`, optionReference(reference));
 const schema = JSON.parse(readFileSync('charts/orch/values.schema.json', 'utf8')) as ValueSchema;

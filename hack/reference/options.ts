@@ -1,6 +1,13 @@
 /** The reference of a program's options, from the same table as its parsing and its `--help`. */
 import type { Dialect } from '#apimachinery/dialect.js';
 import { productOption } from '#daemon/options/dialect-names.js';
+import {
+  type FeatureGate,
+  type FeatureGateName,
+  featureGateTable,
+  releasedGateName,
+} from '#daemon/options/groups/feature-gate-table.js';
+import { idleGate } from '#daemon/options/groups/idle-gates.js';
 import { formatDefault } from '#daemon/options/help.js';
 import type { OptionDeclaration, OptionTable } from '#daemon/options/option.js';
 
@@ -11,10 +18,12 @@ export interface Reference {
   readonly table: OptionTable;
   /** The dialect whose names for options are shown beside. */
   readonly other: Dialect;
+  /** By gate, the daemons that act on it; absent for a program without gates. */
+  readonly gates?: ReadonlyMap<string, readonly string[]>;
 }
 
 /** The page, in Markdown. */
-export function optionReference({ name, description, table, other }: Reference): string {
+export function optionReference({ name, description, table, other, gates }: Reference): string {
   const sections = new Map<string, [string, OptionDeclaration][]>();
   for (const entry of Object.entries(table)) {
     const title = entry[1].section;
@@ -35,7 +44,27 @@ export function optionReference({ name, description, table, other }: Reference):
     lines.push('', `## ${title}`, '', '| Option | Type | Default | Meaning |', '| --- | --- | --- | --- |');
     for (const [option, declaration] of options) lines.push(row(option, declaration, other));
   }
+  if (gates !== undefined) lines.push(...gateRows(name, gates));
   return `${lines.join('\n')}\n`;
+}
+
+function gateRows(daemon: string, acting: ReadonlyMap<string, readonly string[]>): string[] {
+  const rows = Object.entries<FeatureGate>(featureGateTable).map(([gate, { stage, default: isOn, locked }]) => {
+    const value = `${isOn}${locked === true ? ', locked' : ''}`;
+    const released = releasedGateName(gate);
+    const also = released === gate ? '' : ` (\`${released}\`)`;
+    return `| \`${gate}\`${also} | ${stage} | ${value} | ${gateEffect(daemon, gate as FeatureGateName, acting.get(gate) ?? [])} |`;
+  });
+  return ['', '## Feature gates', '', '| Gate | Stage | Default | Effect |', '| --- | --- | --- | --- |', ...rows];
+}
+
+/** Throws for a gate on which no daemon acts without a reason. */
+function gateEffect(daemon: string, gate: FeatureGateName, daemons: readonly string[]): string {
+  if (daemons.includes(daemon)) return 'acts here';
+  if (daemons.length > 0) return `acts in ${daemons.join(' and ')}`;
+  const idle = idleGate(gate);
+  if (idle === undefined) throw new Error(`no daemon acts on the gate ${gate}, and idle-gates.ts does not say why`);
+  return `_No effect: ${idle.why}._`;
 }
 
 function row(name: string, declaration: OptionDeclaration, other: Dialect): string {

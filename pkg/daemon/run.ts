@@ -8,9 +8,10 @@ import { LineBuffer } from '#daemon/log/log-output.js';
 import { createLogger, type Logger } from '#daemon/log/logger.js';
 import { Verbosity } from '#daemon/log/verbosity.js';
 import { withShownNames, withSpelledOptions } from '#daemon/options/dialect-names.js';
-import { idleGateWarnings } from '#daemon/options/groups/feature-gates.js';
+import { idleGateFindings } from '#daemon/options/groups/feature-gates.js';
 import { dialectArgument } from '#daemon/options/groups/generic.js';
 import { helpText } from '#daemon/options/help.js';
+import type { InertFindings } from '#daemon/options/inert.js';
 import { OptionsError, type OptionTable, type OptionValues } from '#daemon/options/option.js';
 import { type ParsedOptions, parseOptions } from '#daemon/options/parse.js';
 import { type Rule, validateOptions } from '#daemon/options/validate.js';
@@ -77,12 +78,13 @@ export async function run<T extends OptionTable>(program: Program<T>, process: P
       process.stdout.write(`${versionText(dialect, parsed.raw)}\n`);
       return 0;
     }
-    validateOptions(parsed, program.rules ?? []);
+    const gates = gateFindings(program, parsed);
+    validateOptions({ ...parsed, refusals: [...parsed.refusals, ...gates.refusals] }, program.rules ?? []);
     const clock = realClock;
     const { log, verbosity, flush } = loggerFor(name, parsed, process);
     process.reportTo?.(log, flush);
     try {
-      const warnings = program.isWorker === true ? [] : [...parsed.warnings, ...gateWarnings(program, parsed)];
+      const warnings = program.isWorker === true ? [] : [...parsed.warnings, ...gates.warnings];
       for (const warning of warnings) log.warn(spelled(warning));
       const { env, argv: commandLine } = process;
       const own = { dialect, log, verbosity, clock, random: Math.random, env, argv: commandLine };
@@ -98,13 +100,15 @@ export async function run<T extends OptionTable>(program: Program<T>, process: P
   }
 }
 
-function gateWarnings(
+function gateFindings(
   { actingGates }: Pick<Program<never>, 'actingGates'>,
   parsed: ParsedOptions<OptionTable>,
-): string[] {
+): InertFindings {
   const values = parsed.values['feature-gates'] as unknown;
-  if (actingGates === undefined || typeof values !== 'object' || values === null) return [];
-  return idleGateWarnings(values as Readonly<Record<string, boolean>>, actingGates());
+  if (actingGates === undefined || typeof values !== 'object' || values === null) {
+    return { warnings: [], refusals: [] };
+  }
+  return idleGateFindings(values as Readonly<Record<string, boolean>>, actingGates());
 }
 
 function dialectFor(argv: readonly string[]): Dialect {

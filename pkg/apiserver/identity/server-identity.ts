@@ -12,7 +12,12 @@ import type { Logger } from '#daemon/log/logger.js';
 import type { FeatureGateName } from '#daemon/options/groups/feature-gate-table.js';
 
 /** Feature gates of the server itself, besides those of kinds. */
-export const serverGates: readonly FeatureGateName[] = ['APIServerIdentity', 'APIServerTracing', 'StorageVersionAPI'];
+export const serverGates: readonly FeatureGateName[] = [
+  'APIServerIdentity',
+  'APIServerTracing',
+  'ServerSideFieldValidation',
+  'StorageVersionAPI',
+];
 
 export interface ServerIdentityOptions {
   /** Name of the server: see `newIdentity`. */

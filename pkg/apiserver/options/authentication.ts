@@ -101,6 +101,7 @@ export const authenticationOptions = {
     inert: true,
     section,
     meaning: 'Kubeconfig file of the token webhook.',
+    protects: true,
   },
   'authentication-token-webhook-version': {
     type: 'string',

@@ -14,7 +14,13 @@ export const authorizationOptions = {
     section,
     meaning: 'Authorizers, in the order in which they decide.',
   },
-  'authorization-policy-file': { type: 'string', inert: true, section, meaning: 'Policies of the ABAC mode.' },
+  'authorization-policy-file': {
+    type: 'string',
+    inert: true,
+    section,
+    meaning: 'Policies of the ABAC mode.',
+    protects: true,
+  },
   'authorization-webhook-cache-authorized-ttl': {
     type: 'duration',
     default: 300_000,
@@ -34,6 +40,7 @@ export const authorizationOptions = {
     inert: true,
     section,
     meaning: 'Kubeconfig file of the Webhook mode.',
+    protects: true,
   },
   'authorization-webhook-version': {
     type: 'string',
@@ -48,6 +55,7 @@ export const authorizationOptions = {
     deprecated: 'use --enable-admission-plugins or --disable-admission-plugins instead.',
     section: admission,
     meaning: 'All admission plugins in order.',
+    protects: true,
   },
   'admission-control-config-file': {
     type: 'string',

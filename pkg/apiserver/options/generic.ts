@@ -67,7 +67,8 @@ export const genericServerOptions = {
   'master-service-namespace': {
     type: 'string',
     default: 'default',
-    inert: true,
+    inert: 'release 1.24 does not read it, either',
+    inertUnless: ['default'],
     deprecated: 'the Service is always in the default namespace.',
     section,
     meaning: 'Namespace of the Service of the API itself.',
@@ -130,7 +131,7 @@ export const genericServerOptions = {
   },
   'cloud-provider-gce-l7lb-src-cidrs': {
     type: 'strings',
-    inert: true,
+    inert: 'only a vendor’s load balancers use it, and none is built in',
     section,
     meaning: 'Sources of a cloud provider’s load balancers.',
   },
@@ -146,6 +147,7 @@ export const genericServerOptions = {
     inert: true,
     section: 'Egress selector',
     meaning: 'Configuration of proxies to nodes, etcd and other servers.',
+    protects: true,
   },
   'tracing-config-file': {
     type: 'string',
@@ -155,13 +157,13 @@ export const genericServerOptions = {
   },
   'cloud-config': {
     type: 'string',
-    inert: true,
+    inert: 'only a vendor’s admission plugins use it, and none is built in',
     section: 'Cloud provider',
     meaning: 'Configuration file of the cloud provider.',
   },
   'cloud-provider': {
     type: 'string',
-    inert: true,
+    inert: 'only a vendor’s admission plugins use it, and none is built in',
     section: 'Cloud provider',
     meaning: 'Cloud provider; empty for none.',
   },
@@ -175,7 +177,7 @@ export const genericServerOptions = {
   'apiserver-count': {
     type: 'int',
     default: 1,
-    inert: true,
+    inert: 'servers count each other by their leases',
     deprecated: 'the endpoints are maintained by leases.',
     section: misc,
     meaning: 'Number of API servers of the cluster.',

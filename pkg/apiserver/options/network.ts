@@ -50,7 +50,7 @@ export const networkOptions = {
     type: 'int',
     unsigned: true,
     default: 10_255,
-    inert: true,
+    inert: 'the API server never uses this port',
     deprecated: 'nothing uses it.',
     section,
     meaning: 'Read-only port of node agents.',

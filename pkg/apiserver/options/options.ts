@@ -61,7 +61,7 @@ const section = 'Deprecated';
 const deprecatedOptions = {
   'cloud-provider-gce-lb-src-cidrs': {
     type: 'strings',
-    inert: true,
+    inert: 'only a vendor’s load balancers use it, and none is built in',
     deprecated: 'use --cloud-provider-gce-l7lb-src-cidrs.',
     section,
     meaning: 'Sources of a cloud provider’s load balancers.',
@@ -76,14 +76,15 @@ const deprecatedOptions = {
   'nodeagent-https': {
     type: 'bool',
     default: true,
-    inert: true,
+    inert: 'node agents are always reached over HTTPS',
+    inertUnless: ['true'],
     deprecated: 'node agents are always reached over HTTPS.',
     section,
     meaning: 'Reach node agents over HTTPS.',
   },
   'vendor-container-registry-config': {
     type: 'string',
-    inert: true,
+    inert: 'only node agents use registries, and no vendor’s service is built in',
     section,
     meaning: "Configuration of a vendor's container registry.",
   },

@@ -184,13 +184,18 @@ export function controllerManagerValues(
 
 const idle = {
   section: 'Deprecated',
-  inert: 'it is obsolete',
+  inert: 'release 1.24 does nothing with it, either',
   deprecated: 'it does nothing and will be deleted.',
 } as const;
 
 /** Options without effect in 1.24. */
 export const deprecatedOptions = {
-  'allow-untagged-cloud': { ...idle, type: 'bool', meaning: 'Run on cloud instances without the cluster’s tag.' },
+  'allow-untagged-cloud': {
+    ...idle,
+    inert: 'a cloud module decides itself which instances it works on',
+    type: 'bool',
+    meaning: 'Run on cloud instances without the cluster’s tag.',
+  },
   'cloud-provider-gce-lb-src-cidrs': { ...idle, type: 'strings', meaning: 'Source ranges of cloud load balancers.' },
   'deleting-pods-burst': { ...idle, type: 'int', meaning: 'Burst of deletions of pods on failed nodes.' },
   'deleting-pods-qps': { ...idle, type: 'float', default: 0.1, meaning: 'Nodes per second whose pods are deleted.' },

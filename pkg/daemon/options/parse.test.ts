@@ -2,6 +2,7 @@ import t from 'tap';
 import { overlayConfig } from '#daemon/options/config-file.js';
 import { OptionsError, type OptionTable } from '#daemon/options/option.js';
 import { type ParsedOptions, parseOptions } from '#daemon/options/parse.js';
+import { validateOptions } from '#daemon/options/validate.js';
 
 const table = {
   name: { type: 'string', section: 'A', meaning: 'A name.' },
@@ -18,6 +19,8 @@ const table = {
   old: { type: 'bool', section: 'B', meaning: 'An old switch.', deprecated: 'use --on instead.' },
   idle: { type: 'int', section: 'B', meaning: 'Nothing.', inert: true },
   vain: { type: 'int', section: 'B', meaning: 'Nothing.', inert: 'there is nothing to do' },
+  guard: { type: 'string', section: 'B', meaning: 'A guard.', inert: 'no guard is there', protects: true },
+  shield: { type: 'string', default: 'none', inertUnless: ['none'], section: 'B', meaning: 'A shield.', inert: true },
 } as const satisfies OptionTable;
 
 function parse(...argv: string[]): ParsedOptions<typeof table> {
@@ -52,6 +55,8 @@ t.test('options that are not set have their defaults', async (t) => {
     old: false,
     idle: 0,
     vain: 0,
+    guard: undefined,
+    shield: 'none',
   });
 });
 
@@ -131,6 +136,30 @@ t.test('deprecated and inert options cause warnings', async (t) => {
     'Flag --idle has no effect: nothing acts on it yet',
     'Flag --vain has no effect: there is nothing to do',
   ]);
+});
+
+t.test('an inert option that protects something is refused, after all rules', async (t) => {
+  const parsed = parse('--guard=x', '--vain=3', '--count=0');
+  const text = 'Flag --guard has no effect: no guard is there; it protects the cluster, so the start ends here';
+  t.same(parsed.warnings, ['Flag --vain has no effect: there is nothing to do']);
+  t.same(parsed.refusals, [text]);
+  const refused = (rules: readonly string[]) => {
+    try {
+      validateOptions(parsed, [() => rules]);
+    } catch (error) {
+      if (error instanceof OptionsError) return error.messages;
+      throw error;
+    }
+    return [];
+  };
+  t.same(refused([]), [text]);
+  t.same(refused(['--count must be greater than zero']), ['--count must be greater than zero']);
+});
+
+t.test('an inert option set to what happens anyway needs neither', async (t) => {
+  const { warnings, refusals } = parse('--guard=', '--idle=0', '--shield=none');
+  t.same([...warnings, ...refusals], []);
+  t.same(parse('--shield=wood').warnings, ['Flag --shield has no effect: nothing acts on it yet']);
 });
 
 t.test('arguments and everything after -- are returned', async (t) => {

@@ -7,6 +7,7 @@
 
 import { quoted } from '#apimachinery/errors/message-values.js';
 import { deepFreeze } from '#apimachinery/freeze.js';
+import { inertFindings } from '#daemon/options/inert.js';
 import { type OptionDeclaration, OptionsError, type OptionTable, type OptionValues } from '#daemon/options/option.js';
 import { defaultValue, OptionValueError, parseValue } from '#daemon/options/value.js';
 
@@ -17,6 +18,8 @@ export interface ParsedOptions<T extends OptionTable> {
   readonly given: ReadonlySet<string>;
   /** Warnings about deprecated and inert options, to be logged. */
   readonly warnings: readonly string[];
+  /** Errors about inert options that protect the cluster, for `validateOptions`. */
+  readonly refusals: readonly string[];
   /** Arguments that are not options. */
   readonly args: readonly string[];
 }
@@ -82,11 +85,13 @@ export function parseOptions<T extends OptionTable>(
   for (const [name, declaration] of Object.entries(table)) {
     values[name] = state.given.has(name) ? state.given.get(name) : defaultValue(declaration);
   }
+  const { warnings, refusals } = inertFindings(table, state.given);
   return {
     kind: 'run',
     values: deepFreeze(values) as OptionValues<T>,
     given: new Set(state.given.keys()),
-    warnings: warningsOf(table, state.given),
+    warnings: [...deprecations(table, state.given.keys()), ...warnings],
+    refusals,
     args: state.args,
   };
 }
@@ -169,19 +174,11 @@ function setValue(state: State, name: string, declaration: OptionDeclaration, te
   }
 }
 
-function warningsOf(table: OptionTable, given: ReadonlyMap<string, unknown>): string[] {
-  const warnings: string[] = [];
-  for (const [name, value] of given) {
-    const declaration = table[name];
-    if (declaration?.deprecated !== undefined) {
-      warnings.push(`Flag --${name} has been deprecated, ${declaration.deprecated}`);
-    }
-    if (declaration?.inert !== undefined && declaration.inertUnless?.includes(String(value)) !== true) {
-      const why = declaration.inert === true ? 'nothing acts on it yet' : declaration.inert;
-      warnings.push(`Flag --${name} has no effect: ${why}`);
-    }
-  }
-  return warnings;
+function deprecations(table: OptionTable, names: Iterable<string>): string[] {
+  return [...names].flatMap((name) => {
+    const deprecated = table[name]?.deprecated;
+    return deprecated === undefined ? [] : [`Flag --${name} has been deprecated, ${deprecated}`];
+  });
 }
 
 /** The option name at most two edits away, or one that starts with the written text. */

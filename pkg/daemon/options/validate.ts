@@ -5,13 +5,14 @@ import type { ParsedOptions } from '#daemon/options/parse.js';
 /** Returns one message per violation. Must not modify anything. */
 export type Rule<V> = (values: V, given: ReadonlySet<string>) => readonly string[];
 
-/** Throws OptionsError with the messages of all rules. */
+/** Throws OptionsError with the messages of all rules, or else with those about options that would protect in vain. */
 export function validateOptions<T extends OptionTable>(
-  options: Pick<ParsedOptions<T>, 'values' | 'given'>,
+  options: Pick<ParsedOptions<T>, 'values' | 'given'> & Partial<Pick<ParsedOptions<T>, 'refusals'>>,
   rules: readonly Rule<OptionValues<T>>[],
 ): void {
   const messages = rules.flatMap((rule) => rule(options.values, options.given));
   if (messages.length > 0) throw new OptionsError(messages);
+  if (options.refusals !== undefined && options.refusals.length > 0) throw new OptionsError(options.refusals);
 }
 
 /** Evaluates rules in order and returns the messages of the first that has any. */

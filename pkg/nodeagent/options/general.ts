@@ -103,6 +103,7 @@ export const generalOptions = {
     choices: ['remote'],
     deprecated: 'will be removed in 1.27 as the only valid value is remote',
     inert: 'only remote is supported',
+    inertUnless: ['remote'],
     meaning: 'Kind of container runtime.',
   },
   'container-runtime-endpoint': {
@@ -130,7 +131,7 @@ export const generalOptions = {
   'pod-infra-container-image': {
     type: 'string',
     section: 'General',
-    inert: true,
+    inert: 'the agent removes no images, and the runtime chooses the image of sandboxes',
     meaning: 'Pause image, which image garbage collection keeps.',
   },
   'image-credential-provider-bin-dir': {

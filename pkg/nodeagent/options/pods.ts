@@ -91,7 +91,7 @@ export const podsOptions = {
     default: 85,
     section: 'Images',
     configField: 'imageGCHighThresholdPercent',
-    inert: true,
+    inert: 'the agent removes no images',
     meaning: 'Disk usage in percent at which removal of unused images begins.',
   },
   'image-gc-low-threshold': {
@@ -99,7 +99,7 @@ export const podsOptions = {
     default: 80,
     section: 'Images',
     configField: 'imageGCLowThresholdPercent',
-    inert: true,
+    inert: 'the agent removes no images',
     meaning: 'Disk usage in percent at which removal of unused images ends.',
   },
   'minimum-image-ttl-duration': {
@@ -107,7 +107,7 @@ export const podsOptions = {
     default: 120_000,
     section: 'Images',
     configField: 'imageMinimumGCAge',
-    inert: true,
+    inert: 'the agent removes no images',
     meaning: 'Minimum age of an unused image before removal.',
   },
   'volume-stats-agg-period': {
@@ -158,7 +158,7 @@ export const podsOptions = {
     default: true,
     section: 'Network',
     configField: 'makeIPTablesUtilChains',
-    inert: true,
+    inert: 'the agent has no chains of iptables',
     meaning: 'Maintain utility chains of iptables.',
   },
   'iptables-drop-bit': {
@@ -166,7 +166,7 @@ export const podsOptions = {
     default: 15,
     section: 'Network',
     configField: 'iptablesDropBit',
-    inert: true,
+    inert: 'the agent has no chains of iptables',
     meaning: 'Bit that marks packets to drop.',
   },
   'iptables-masquerade-bit': {
@@ -174,7 +174,7 @@ export const podsOptions = {
     default: 14,
     section: 'Network',
     configField: 'iptablesMasqueradeBit',
-    inert: true,
+    inert: 'the agent has no chains of iptables',
     meaning: 'Bit that marks packets to masquerade.',
   },
   'hairpin-mode': {
@@ -248,7 +248,7 @@ export const podsOptions = {
   'log-json-split-stream': {
     type: 'bool',
     section: 'Logs',
-    inert: true,
+    inert: 'all lines go to standard error',
     configField: 'logging.options.json.splitStream',
     meaning: 'With JSON logs, write errors to standard error and the rest to standard output.',
   },
@@ -256,7 +256,7 @@ export const podsOptions = {
     type: 'string',
     default: '0',
     section: 'Logs',
-    inert: true,
+    inert: 'all lines go to standard error',
     configField: 'logging.options.json.infoBufferSize',
     meaning: 'Buffer size of --log-json-split-stream in bytes.',
   },

@@ -67,14 +67,15 @@ export const resourcesOptions = {
     section: 'Resources',
     oneOf: ['none', 'static'],
     configField: 'cpuManagerPolicy',
-    inert: true,
+    inert: 'the agent binds no container to CPUs',
+    inertUnless: ['none'],
     meaning: 'Policy of assigning CPUs to containers.',
   },
   'cpu-manager-policy-options': {
     type: 'map',
     section: 'Resources',
     configField: 'cpuManagerPolicyOptions',
-    inert: true,
+    inert: 'the agent binds no container to CPUs',
     meaning: 'Options of --cpu-manager-policy.',
   },
   'cpu-manager-reconcile-period': {
@@ -82,7 +83,7 @@ export const resourcesOptions = {
     default: 10_000,
     section: 'Resources',
     configField: 'cpuManagerReconcilePeriod',
-    inert: true,
+    inert: 'the agent binds no container to CPUs',
     meaning: 'How often CPU sets are reconciled.',
   },
   'memory-manager-policy': {
@@ -91,7 +92,8 @@ export const resourcesOptions = {
     section: 'Resources',
     oneOf: ['None', 'Static'],
     configField: 'memoryManagerPolicy',
-    inert: true,
+    inert: 'the agent binds no container to NUMA nodes',
+    inertUnless: ['None'],
     meaning: 'Policy of assigning NUMA memory to containers.',
   },
   'topology-manager-policy': {
@@ -100,7 +102,8 @@ export const resourcesOptions = {
     section: 'Resources',
     choices: topologyPolicies,
     configField: 'topologyManagerPolicy',
-    inert: true,
+    inert: 'the agent binds no container to NUMA nodes',
+    inertUnless: ['none'],
     meaning: 'Policy of aligning resources to NUMA nodes.',
   },
   'topology-manager-scope': {
@@ -109,7 +112,7 @@ export const resourcesOptions = {
     section: 'Resources',
     choices: topologyScopes,
     configField: 'topologyManagerScope',
-    inert: true,
+    inert: 'the agent binds no container to NUMA nodes',
     meaning: 'Unit of alignment to NUMA nodes.',
   },
   'memory-throttling-factor': {
@@ -174,14 +177,14 @@ export const resourcesOptions = {
     type: 'string',
     section: 'Resources',
     configField: 'reservedSystemCPUs',
-    inert: true,
+    inert: 'the agent binds no container to CPUs',
     meaning: 'CPUs reserved for the system.',
   },
   'reserved-memory': {
     type: 'stringArray',
     section: 'Resources',
     configField: 'reservedMemory',
-    inert: true,
+    inert: 'the agent binds no container to NUMA nodes',
     meaning: 'NUMA memory reserved for the system.',
   },
   'eviction-hard': {
@@ -202,7 +205,7 @@ export const resourcesOptions = {
     type: 'map',
     section: 'Eviction',
     configField: 'evictionSoftGracePeriod',
-    inert: true,
+    inert: 'the agent evicts no pods',
     meaning: 'Grace periods of soft eviction thresholds, by signal.',
   },
   'eviction-minimum-reclaim': {
@@ -215,7 +218,7 @@ export const resourcesOptions = {
     type: 'int',
     section: 'Eviction',
     configField: 'evictionMaxPodGracePeriod',
-    inert: true,
+    inert: 'the agent evicts no pods',
     meaning: 'Maximum grace period of evicted pods, in seconds.',
   },
   'eviction-pressure-transition-period': {
@@ -229,14 +232,14 @@ export const resourcesOptions = {
     type: 'bool',
     section: 'Eviction',
     configField: 'kernelMemcgNotification',
-    inert: true,
+    inert: 'the agent measures memory periodically',
     meaning: 'Use kernel notifications of memory thresholds.',
   },
   'experimental-kernel-memcg-notification': {
     type: 'bool',
     section: 'Eviction',
     deprecated: 'will be removed in 1.24 or later',
-    inert: true,
+    inert: 'the agent measures memory periodically',
     meaning: 'Older form of --kernel-memcg-notification.',
   },
   'max-open-files': {

@@ -2,8 +2,11 @@
 import t from 'tap';
 import { apiGates } from '#api/api-gates.js';
 import { type FeatureGate, featureGateTable } from '#daemon/options/groups/feature-gate-table.js';
-import { FeatureGates, featureGateRules, idleGateWarnings } from '#daemon/options/groups/feature-gates.js';
+import { FeatureGates, featureGateRules, idleGateFindings } from '#daemon/options/groups/feature-gates.js';
 import { nodeAgentGates } from '#nodeagent/options/gates.js';
+
+const idleGateWarnings = (values: Readonly<Record<string, boolean>>, acting: readonly string[]): readonly string[] =>
+  idleGateFindings(values, acting).warnings;
 
 const table: Readonly<Record<string, FeatureGate>> = featureGateTable;
 
@@ -184,17 +187,33 @@ t.test('gates of a stage are switched together, a gate of its own wins, unknown 
 });
 
 t.test('a gate that nothing depends on is warned about', async (t) => {
-  const values = { AppArmor: false, NodeSwap: true, AllAlpha: true, QOSReserved: true };
+  const values = { AppArmor: false, NodeSwap: true, QOSReserved: true, DevicePlugins: true, ContextualLogging: false };
   t.same(
     idleGateWarnings(values, []).map((line) => line.split(' ')[2]),
-    ['AppArmor', 'NodeSwap', 'AllAlpha', 'QOSReserved'],
+    ['AppArmor', 'NodeSwap', 'QOSReserved', 'DevicePlugins', 'ContextualLogging'],
   );
-  t.same(
-    idleGateWarnings(values, nodeAgentGates).map((line) => line.split(' ')[2]),
-    ['AppArmor'],
-  );
-  t.match(idleGateWarnings(values, apiGates()), [/^Feature gate NodeSwap has no effect/, /QOSReserved/]);
+  t.same(idleGateWarnings(values, nodeAgentGates), [
+    'Feature gate AppArmor has no effect: nothing in this daemon depends on it',
+    'Feature gate DevicePlugins has no effect: the node agent does not manage devices',
+    'Feature gate ContextualLogging has no effect: lines of the log always carry the values of their context',
+  ]);
   t.same(idleGateWarnings({ EphemeralContainers: false, IdentifyPodOS: false }, apiGates()), []);
+  t.same(
+    idleGateWarnings({ DevicePlugins: false, ContextualLogging: true, AppArmor: true }, []),
+    [],
+    'what happens anyway',
+  );
+});
+
+t.test('gates of a stage name what they set in vain', async (t) => {
+  const [alpha = ''] = idleGateWarnings({ AllAlpha: true, CSIVolumeHealth: false }, []);
+  t.match(alpha, /^Feature gate AllAlpha=true has no effect on CPUManagerPolicyAlphaOptions, /);
+  t.notMatch(alpha, /CSIVolumeHealth|ContextualLogging/, 'set by its own, or on anyway');
+  t.match(idleGateWarnings({ AllBeta: true }, []), [/^Feature gate AllBeta=true has no effect on CSIMigrationCloudD/]);
+  const [beta = ''] = idleGateWarnings({ AllBeta: false }, []);
+  t.match(beta, /^Feature gate AllBeta=false has no effect on /);
+  t.notMatch(beta, /DevicePlugins/, 'off anyway');
+  t.same(idleGateWarnings({ AllAlpha: false }, []), []);
 });
 
 t.test('every gate that acts is a known one', async (t) => {

@@ -157,7 +157,7 @@ for (const daemon of daemons) {
     for (const dialect of [orchDialect, kubernetesDialect]) {
       for (const [name, declaration] of Object.entries(daemon.table(dialect))) {
         const [text, value] = sampleOf(declaration);
-        const { values, given, warnings } = parse(daemon, dialect, [`--${name}=${text}`]);
+        const { values, given, warnings, refusals } = parse(daemon, dialect, [`--${name}=${text}`]);
         t.same(values[name], value, `--${name}`);
         t.same([...given], [name]);
         t.equal(
@@ -165,9 +165,10 @@ for (const daemon of daemons) {
           declaration.deprecated !== undefined,
         );
         t.equal(
-          warnings.some((line) => line.includes('has no effect')),
-          declaration.inert !== undefined && declaration.inertUnless?.includes(text) !== true,
+          [...warnings, ...refusals].filter((line) => line.includes('has no effect')).length,
+          declaration.inert !== undefined && declaration.inertUnless?.includes(text) !== true ? 1 : 0,
         );
+        if (declaration.protects !== true) t.same(refusals, []);
         for (const spelled of declaration.aliases ?? []) {
           t.same(parse(daemon, dialect, [`--${spelled.replaceAll('-', '_')}=${text}`]).values[name], value, spelled);
         }

@@ -187,3 +187,8 @@ const otherNames: Readonly<Record<string, FeatureGateName>> = {
 export function gateName(name: string): string {
   return Object.hasOwn(otherNames, name) ? (otherNames[name] ?? name) : name;
 }
+
+/** The name in release 1.24 of a gate of the table. */
+export function releasedGateName(name: string): string {
+  return Object.entries(otherNames).find(([, own]) => own === name)?.[0] ?? name;
+}

@@ -6,6 +6,8 @@ import {
   featureGateTable,
   gateName,
 } from '#daemon/options/groups/feature-gate-table.js';
+import { idleGate } from '#daemon/options/groups/idle-gates.js';
+import type { InertFindings } from '#daemon/options/inert.js';
 import type { OptionTable, OptionValues } from '#daemon/options/option.js';
 import type { Rule } from '#daemon/options/validate.js';
 
@@ -65,24 +67,40 @@ export const featureGateRules: Rule<OptionValues<typeof featureGateOptions>> = (
     return error === undefined ? [] : [`--feature-gates: ${error}`];
   });
 
-/** One warning per gate that will disappear or that the daemon does not use. */
-export function idleGateWarnings(values: Readonly<Record<string, boolean>>, acting: readonly string[]): string[] {
-  const acts = (name: string): boolean => {
-    if (!families.has(name)) return acting.includes(gateName(name));
-    return acting.some((gate) => gates[gate]?.stage === (name === 'AllAlpha' ? 'alpha' : 'beta'));
-  };
-  return Object.entries(values).flatMap(([name, on]) => {
+/**
+ * What follows from gates that will disappear or on which nothing depends, in this daemon (`acting`: the gates that it uses) or in
+ * any. AllAlpha and AllBeta name what they set in vain; a gate that other daemons use is not in vain then.
+ */
+export function idleGateFindings(values: Readonly<Record<string, boolean>>, acting: readonly string[]): InertFindings {
+  const warnings: string[] = [];
+  const refusals: string[] = [];
+  for (const [name, on] of Object.entries(values)) {
+    if (families.has(name)) warnings.push(...familyWarnings(name, on, values));
     const gate = gateOf(name);
-    const leaves = gate?.stage === 'ga' || gate?.stage === 'deprecated';
-    const stage = gate?.stage === 'ga' ? 'GA' : 'deprecated';
-    return [
-      ...(leaves ? [`Setting ${stage} feature gate ${name}=${on}. It will be removed in a future release.`] : []),
-      // A disappearing gate set to its default needs no warning: it acts as set.
-      ...(acts(name) || (leaves && gate?.default === on)
-        ? []
-        : [`Feature gate ${name} has no effect: nothing in this daemon depends on it yet`]),
-    ];
+    if (gate === undefined) continue;
+    const leaves = gate.stage === 'ga' || gate.stage === 'deprecated';
+    const stage = gate.stage === 'ga' ? 'GA' : 'deprecated';
+    if (leaves) warnings.push(`Setting ${stage} feature gate ${name}=${on}. It will be removed in a future release.`);
+    const own = gateName(name);
+    const idle = idleGate(own as FeatureGateName);
+    // A gate set to what happens anyway acts as set.
+    if (acting.includes(own) || idle?.isOn === on || (idle === undefined && gate.default === on)) continue;
+    const text = `Feature gate ${name} has no effect: ${idle?.why ?? 'nothing in this daemon depends on it'}`;
+    if (on && idle?.protects === true) refusals.push(`${text}; it protects the cluster, so the start ends here`);
+    else warnings.push(text);
+  }
+  return { warnings, refusals };
+}
+
+function familyWarnings(family: string, on: boolean, values: Readonly<Record<string, boolean>>): string[] {
+  const stage = family === 'AllAlpha' ? 'alpha' : 'beta';
+  const own = new Set(Object.keys(values).map(gateName));
+  const vain = Object.entries(gates).filter(([name, gate]) => {
+    const idle = idleGate(name as FeatureGateName);
+    return gate.stage === stage && gate.default !== on && !own.has(name) && idle !== undefined && idle.isOn !== on;
   });
+  if (vain.length === 0) return [];
+  return [`Feature gate ${family}=${on} has no effect on ${vain.map(([name]) => name).join(', ')}`];
 }
 
 export class FeatureGates {

@@ -40,7 +40,12 @@ function errors(config: object | string, argv: readonly string[] = []): readonly
 t.test('every field has an option or is listed as having none', async (t) => {
   const table: OptionTable = nodeAgentOptionTable(orchDialect);
   const paths = Object.values(table).flatMap(({ configField }) => (configField === undefined ? [] : [configField]));
-  const covered = new Set([...paths.map((path) => path.split('.')[0]), ...configOnlyFields, 'apiVersion', 'kind']);
+  const covered = new Set([
+    ...paths.map((path) => path.split('.')[0]),
+    ...Object.keys(configOnlyFields),
+    'apiVersion',
+    'kind',
+  ]);
   t.same(
     Object.keys(configFields).filter((name) => !covered.has(name)),
     [],

@@ -9,7 +9,8 @@ import { parseDuration } from '#apimachinery/duration.js';
 import { deepFreeze } from '#apimachinery/freeze.js';
 import { decodeFields, isPlain, type Plain, parseConfigText } from '#daemon/options/config-decode.js';
 import { overlayConfig } from '#daemon/options/config-file.js';
-import { FeatureGates, idleGateWarnings } from '#daemon/options/groups/feature-gates.js';
+import { FeatureGates, idleGateFindings } from '#daemon/options/groups/feature-gates.js';
+import { type InertFindings, inertFinding } from '#daemon/options/inert.js';
 import { OptionsError, type OptionTable } from '#daemon/options/option.js';
 import type { ParsedOptions } from '#daemon/options/parse.js';
 import { configFields } from '#nodeagent/options/config/fields.js';
@@ -85,8 +86,13 @@ export function applyConfig<T extends OptionTable>(
     const errors = configOnlyErrors(fields, gates as Readonly<Record<string, boolean>>);
     if (errors.length > 0) throw new OptionsError(errors);
     const values = 'feature-gates' in table ? { ...overlaid.values, 'feature-gates': gates } : overlaid.values;
-    const warnings = [...options.warnings, ...warningsOf(table, options.given, form, config.source)];
-    return { ...overlaid, warnings, values: deepFreeze(values) as ParsedOptions<T>['values'] };
+    const inFile = (text: string) => `${config.source}: ${text}`;
+    const inert = inertFields(table, options.given, form, overlaid.values);
+    const idle = idleGateFindings((form['featureGates'] ?? {}) as Readonly<Record<string, boolean>>, nodeAgentGates);
+    const idleFields = [...inert.warnings, ...configOnlyWarnings(form)].sort();
+    const warnings = [...options.warnings, ...[...idleFields, ...idle.warnings].map(inFile)];
+    const refusals = [...options.refusals, ...[...inert.refusals, ...idle.refusals].map(inFile)];
+    return { ...overlaid, warnings, refusals, values: deepFreeze(values) as ParsedOptions<T>['values'] };
   } catch (error) {
     if (!(error instanceof OptionsError)) throw error;
     throw new OptionsError(error.messages.map((message) => `${config.source}: ${message}`));
@@ -98,23 +104,28 @@ function commandLineGates({ values, given }: { readonly values: object; readonly
   return isPlain(values['feature-gates']) ? values['feature-gates'] : {};
 }
 
-function warningsOf(table: OptionTable, given: ReadonlySet<string>, form: Plain, source: string): string[] {
-  const notYet = 'it is not implemented';
-  const idle = Object.entries(table).flatMap(([name, { inert, configField }]): [string, string][] =>
-    inert === undefined || configField === undefined || given.has(name) || !isSet(form, configField)
-      ? []
-      : [[configField, inert === true ? notYet : inert]],
-  );
-  const gates = isPlain(form['featureGates']) ? (form['featureGates'] as Readonly<Record<string, boolean>>) : {};
-  return [
-    ...[
-      ...idle,
-      ...configOnlyFields.filter((name) => isSet(form, name)).map((name): [string, string] => [name, notYet]),
-    ]
-      .sort()
-      .map(([name, why]) => `${source}: field ${name} has no effect: ${why}`),
-    ...idleGateWarnings(gates, nodeAgentGates).map((warning) => `${source}: ${warning}`),
-  ];
+/** The findings for fields of options without effect. */
+function inertFields(
+  table: OptionTable,
+  given: ReadonlySet<string>,
+  form: Plain,
+  values: Readonly<Record<string, unknown>>,
+): InertFindings {
+  const findings = Object.entries(table).flatMap(([name, declaration]) => {
+    const { configField } = declaration;
+    if (configField === undefined || given.has(name) || !isSet(form, configField)) return [];
+    return [inertFinding(declaration, `field ${configField}`, values[name])];
+  });
+  return {
+    warnings: findings.flatMap(({ warnings }) => warnings),
+    refusals: findings.flatMap(({ refusals }) => refusals),
+  };
+}
+
+function configOnlyWarnings(form: Plain): string[] {
+  return Object.entries(configOnlyFields)
+    .filter(([name]) => isSet(form, name))
+    .map(([name, why]) => `field ${name} has no effect: ${why}`);
 }
 
 function isSet(form: Plain, path: string): boolean {
@@ -141,13 +152,15 @@ export async function applyConfigFile<T extends OptionTable>(
   return applyConfig(table, options, { text, source: config.path, dialect: config.dialect });
 }
 
-/** Configuration file fields without an option. None of them is implemented; they are validated as in 1.24. */
-export const configOnlyFields: readonly string[] = [
-  'showHiddenMetricsForVersion',
-  'shutdownGracePeriod',
-  'shutdownGracePeriodByPodPriority',
-  'shutdownGracePeriodCriticalPods',
-];
+const noShutdown = 'the agent does not see shutdowns of its machine';
+
+/** Configuration file fields without an option, and why none of them has an effect. They are validated as in 1.24. */
+export const configOnlyFields: Readonly<Record<string, string>> = {
+  showHiddenMetricsForVersion: 'no metric is hidden',
+  shutdownGracePeriod: noShutdown,
+  shutdownGracePeriodByPodPriority: noShutdown,
+  shutdownGracePeriodCriticalPods: noShutdown,
+};
 
 const secondMs = 1000;
 

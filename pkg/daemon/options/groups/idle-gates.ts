@@ -1,0 +1,84 @@
+/**
+ * Why no daemon depends on a gate: one sentence each, which warnings and the reference of each daemon show. A gate that some daemon
+ * acts on has no entry.
+ */
+import { type FeatureGate, type FeatureGateName, featureGateTable } from '#daemon/options/groups/feature-gate-table.js';
+
+export interface IdleGate {
+  readonly why: string;
+  /** What happens whatever the gate says; setting the gate to it is fine. */
+  readonly isOn: boolean;
+  /** The feature protects the cluster: turning it on ends the start, because it would not. */
+  readonly protects?: true;
+}
+
+const always = (why: string): IdleGate => ({ why, isOn: true });
+const never = (why: string): IdleGate => ({ why, isOn: false });
+
+const noCloudPlugins = never('no vendor’s volume plugin is built in, so there is none to take out');
+const noMigration = always('no vendor’s volume plugin is built in, so only a CSI driver can serve these volumes');
+const noDrivers = never('the node agent runs no CSI drivers');
+const noBinding = never('the node agent binds no container to CPUs');
+const noPodResources = never('the node agent does not serve the resources of its pods to other processes');
+const otherSystem = never('nodes run Linux only');
+const unread = always('release 1.24 does not read the gate, either: the feature stays on');
+
+const idle: Readonly<Partial<Record<FeatureGateName, IdleGate>>> = {
+  APIListChunking: always('lists are always split as clients request it'),
+  APIPriorityAndFairness: never('only the number of requests in flight is limited'),
+  APIResponseCompression: always('responses are always compressed for clients that accept it'),
+  DryRun: always('requests may always be tried without effect'),
+  ExecProbeTimeout: always('commands of probes always have a deadline'),
+  LogarithmicScaleDown: always('pods of similar age always count as equal'),
+  NodeOutOfServiceVolumeDetach: never('taints of nodes do not detach volumes'),
+  OpenAPIEnums: always('the schemas always list allowed values'),
+  OpenAPIV3: always('the documents are always served'),
+  PodSecurity: { ...never('no plugin checks pods against the levels of their namespace'), protects: true },
+  RemainingItemCount: always('lists always count what remains'),
+  ServerSideApply: always('objects may always be applied'),
+  ServiceIPStaticSubrange: never('cluster IPs are allocated from the whole range'),
+  StorageVersionHash: always('discovery always has the hashes'),
+  VolumeCapacityPriority: never('nodes are not scored by the capacity of their volumes'),
+  AdvancedAuditing: unread,
+  AltOSDSR: otherSystem,
+  AltOSOverlay: otherSystem,
+  CPUManagerPolicyAlphaOptions: noBinding,
+  CPUManagerPolicyBetaOptions: noBinding,
+  CSIMigrationCloudBDisk: noMigration,
+  CSIMigrationCloudBFile: noMigration,
+  CSIMigrationCloudD: never(
+    'release 1.24 migrates these volumes on request only, and no plugin of that vendor is built in',
+  ),
+  CSIVolumeHealth: noDrivers,
+  ContextualLogging: always('lines of the log always carry the values of their context'),
+  DelegateFSGroupToCSIDriver: noDrivers,
+  DevicePlugins: never('the node agent does not manage devices'),
+  DisableAcceleratorUsageMetrics: always('the node agent has no metrics of accelerators'),
+  DisableNodeAgentCloudCredentialProviders: always('no vendor’s credential provider is built in'),
+  DynamicNodeAgentConfig: never('node agents read their configuration from a file only'),
+  ExpandCSIVolumes: unread,
+  ExpandInUsePersistentVolumes: unread,
+  ExpandPersistentVolumes: unread,
+  ExperimentalHostUserNamespaceDefaulting: never('pods run in the user namespace of their node'),
+  InTreePluginCloudAUnregister: noCloudPlugins,
+  InTreePluginCloudBDiskUnregister: noCloudPlugins,
+  InTreePluginCloudBFileUnregister: noCloudPlugins,
+  InTreePluginCloudCUnregister: noCloudPlugins,
+  InTreePluginCloudDUnregister: noCloudPlugins,
+  InTreePluginCloudEUnregister: noCloudPlugins,
+  InTreePluginRBDUnregister: noCloudPlugins,
+  InTreePluginStorageAUnregister: noCloudPlugins,
+  LocalStorageCapacityIsolationFSQuotaMonitoring: never('the node agent measures volumes by walking through them'),
+  NodeAgentInUserNamespace: never('the node agent runs in the user namespace of its machine'),
+  NodeAgentPodResources: noPodResources,
+  NodeAgentPodResourcesGetAllocatable: noPodResources,
+  PodAndContainerStatsFromCRI: never('the node agent measures containers itself'),
+};
+
+const locked = always('the gate is locked: the feature stays on');
+
+/** Undefined for a gate on which a daemon acts. */
+export function idleGate(name: FeatureGateName): IdleGate | undefined {
+  const gate: FeatureGate = featureGateTable[name];
+  return idle[name] ?? (gate.locked === true && gate.default ? locked : undefined);
+}
