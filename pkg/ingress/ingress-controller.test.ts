@@ -30,6 +30,7 @@ import { silentLogger as log } from '#daemon/log/logger.js';
 import { metricsText } from '#daemon/metrics/registry.js';
 import { standardLimits } from '#ingress/http/limits.js';
 import { IngressController, type IngressControllerOptions } from '#ingress/ingress-controller.js';
+import { generateRsaKey } from '#pki/keys.js';
 import { createSelfSigned } from '#pki/self-signed.js';
 
 async function listen(t: Test, handler: RequestListener): Promise<{ server: Server; port: number }> {
@@ -513,8 +514,10 @@ t.test('TLS', async (t) => {
   const { addIngress, addService, api, ask, port, securePort, to, untilRouted } = cluster;
   const { port: backend } = await listen(t, echo);
   await addService('web', backend);
+  // Its type differs from that of the controller's own key.
+  const keys = await generateRsaKey();
   const secret = async (name: string, ...names: string[]) => {
-    const identity = await createSelfSigned({ commonName: name, names, ips: [], now: Date.now() });
+    const identity = await createSelfSigned({ commonName: name, names, ips: [], now: Date.now(), keys });
     const base64 = (text: string) => Buffer.from(text).toString('base64');
     return {
       metadata: { name, namespace: 'default' },

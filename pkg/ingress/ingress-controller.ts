@@ -215,7 +215,7 @@ export class IngressController implements Daemon {
       ...{ address, clock, httpPort, httpsPort, limits, log },
       connections: this.#connections,
       fallback: selfSigned,
-      certificate: (host) => this.#plan && this.#certificates.contextFor(host, this.#plan.certificates),
+      certificate: (host) => this.#plan && this.#certificates.pairFor(host, this.#plan.certificates),
       proxy: this.#proxy,
     });
     let lastError = '';

@@ -115,11 +115,13 @@ export interface IssueOptions {
   /** Milliseconds since the epoch. */
   readonly now: number;
   readonly validityMs?: number;
+  /** Absent: a new ECDSA key. */
+  readonly keys?: KeyPair | undefined;
 }
 
-/** Generates a key and signs a certificate for it. Throws RangeError for an invalid address. */
+/** Signs a certificate, for a new key if none is given. Throws RangeError for an invalid address. */
 export async function issueCertificate(authority: KeyCertificate, options: IssueOptions): Promise<KeyCertificate> {
-  const keys = await generateEcKey();
+  const keys = options.keys ?? (await generateEcKey());
   const certificate = certify(authority, {
     subject: encodeName(options.subject),
     publicKey: keys.publicKey,

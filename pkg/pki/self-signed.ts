@@ -1,5 +1,6 @@
 /** The serving certificate of a daemon whose options name none. */
 import { createAuthority, issueCertificate, type KeyCertificate } from '#pki/certificate.js';
+import type { KeyPair } from '#pki/keys.js';
 
 export interface SelfSignedOptions {
   readonly commonName: string;
@@ -7,6 +8,8 @@ export interface SelfSignedOptions {
   readonly ips: readonly string[];
   /** Milliseconds since the epoch. */
   readonly now: number;
+  /** Absent: a new ECDSA key. */
+  readonly keys?: KeyPair;
 }
 
 /**
@@ -22,6 +25,7 @@ export async function createSelfSigned(options: SelfSignedOptions): Promise<KeyC
     names: options.names,
     ips: options.ips,
     now: options.now,
+    keys: options.keys,
   });
   return { certificate: issued.certificate + authority.certificate, privateKey: issued.privateKey };
 }

@@ -6,7 +6,7 @@ import type { ServerEnvironment } from '#apiserver/build/environment.js';
 import type { ApiServerValues } from '#apiserver/options/options.js';
 import type { WorkerLink } from '#apiserver/workers/worker-link.js';
 import { holdCertificate } from '#daemon/certificates/expirations.js';
-import { contextsOf, loadServingCertificates, servingFiles } from '#daemon/serving/serving-certificate.js';
+import { loadServingCertificates, pairOf, servingFiles } from '#daemon/serving/serving-certificate.js';
 import { opensslCipher } from '#daemon/serving/tls-names.js';
 import type { TLSMaterial } from '#http/server/https-server.js';
 
@@ -92,15 +92,14 @@ async function loadServing(
   clock: ServerEnvironment['clock'],
   { all: clientCA }: ServingSetup['authorities'],
 ): Promise<TLSMaterial> {
-  const certificates = await loadServingCertificates({ values, name: 'apiserver', clock });
-  const { pair, sni } = certificates;
+  const { pair, sni } = await loadServingCertificates({ values, name: 'apiserver', clock });
   const suites = values['tls-cipher-suites'];
   return {
     cert: pair.cert,
     key: pair.key,
     minVersion: values['tls-min-version'] === 'VersionTLS13' ? 'TLSv1.3' : 'TLSv1.2',
     ...(clientCA === undefined ? {} : { clientCA }),
-    ...(sni.length === 0 ? {} : { contextFor: contextsOf(certificates) }),
+    ...(sni.length === 0 ? {} : { pairFor: (greeting) => pairOf(sni, greeting) }),
     ...(suites.length === 0 ? {} : { ciphers: suites.map(opensslCipher).join(':') }),
   };
 }

@@ -72,6 +72,7 @@ export async function createDaemonServer(options: CreateDaemonServerOptions): Pr
     auth,
     health,
     log,
+    clock,
     onConnection: look,
     // A client that keeps its connection would otherwise be refused for ever.
     onRequest: () => {

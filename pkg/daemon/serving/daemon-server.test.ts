@@ -16,6 +16,7 @@ import { HealthChecks } from '#daemon/serving/health.js';
 import { countedReviews } from '#daemon/serving/review-metrics.js';
 import { FakeReviews, get, startServer, valuesOf } from '#daemon/serving/testing/server-fixture.js';
 import { createAuthority, issueCertificate, type KeyCertificate } from '#pki/certificate.js';
+import { generateRsaKey } from '#pki/keys.js';
 import { createSelfSigned } from '#pki/self-signed.js';
 
 async function setUp(t: Test, argv: string[] = [], options: Partial<CreateDaemonServerOptions> = {}) {
@@ -247,9 +248,11 @@ t.test('replaced CA bundles apply to new connections', async (t) => {
 });
 
 t.test('each server name gets its certificate, even a replaced one', async (t) => {
-  const newIdentity = (commonName: string) =>
-    createSelfSigned({ commonName, names: [commonName], ips: ['127.0.0.1'], now: realClock.now() });
-  const [own, named, wild] = [await newIdentity('own'), await newIdentity('named.test'), await newIdentity('wild')];
+  const keys = await generateRsaKey();
+  const newIdentity = (commonName: string, names: string[] = [commonName]) =>
+    createSelfSigned({ commonName, names, ips: [], now: realClock.now(), keys });
+  const own = await createSelfSigned({ commonName: 'own', names: ['own'], ips: [], now: realClock.now() });
+  const [named, wild] = [await newIdentity('named.test'), await newIdentity('wild')];
   const directory = t.testdir({
     'own.crt': own.certificate,
     'own.key': own.privateKey,

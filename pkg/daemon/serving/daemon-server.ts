@@ -8,9 +8,10 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Server as HttpsServer, ServerOptions } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
-import type { SecureContext, TLSSocket } from 'node:tls';
+import type { TLSSocket } from 'node:tls';
 import { type FastifyReply, fastify } from 'fastify';
 import type { Registry } from 'prom-client';
+import type { Clock } from '#apimachinery/clock.js';
 import {
   forbidden,
   internalError,
@@ -24,6 +25,7 @@ import type { DebugEndpoints } from '#daemon/debugging/debug-endpoints.js';
 import type { Logger } from '#daemon/log/logger.js';
 import type { MetricsView } from '#daemon/metrics/registry.js';
 import type { AccessAttributes } from '#daemon/serving/authorizer.js';
+import { serveCertificatesByName } from '#daemon/serving/certificates-by-name.js';
 import {
   type ConnectionLimits,
   http1Limits,
@@ -35,7 +37,7 @@ import { type DaemonApp, schemaless } from '#daemon/serving/daemon-app.js';
 import type { DelegatedAuth } from '#daemon/serving/delegated-auth.js';
 import type { HealthChecks } from '#daemon/serving/health.js';
 import { parseRequestTarget, type RequestTarget } from '#daemon/serving/request-target.js';
-import { contextsOf, type ServingCertificates } from '#daemon/serving/serving-certificate.js';
+import { pairOf, type ServingCertificates, type SniCertificate } from '#daemon/serving/serving-certificate.js';
 import { addDebugRoutes, addHealthRoutes, addMetricsRoute } from '#daemon/serving/standard-routes.js';
 import { secureVersion, serverCiphers } from '#daemon/serving/tls-names.js';
 import type { ServingUser } from '#daemon/serving/user.js';
@@ -77,6 +79,7 @@ export interface DaemonServerOptions {
   /** `/configz`, `/debug/…`. */
   readonly debug?: DebugEndpoints;
   readonly log: Logger;
+  readonly clock: Clock;
   /** Absent: the API server's limits. */
   readonly limits?: Partial<ConnectionLimits> & { readonly connections?: number };
   /** Attributes for the authorizer; absent: path and lower-case method. */
@@ -108,20 +111,17 @@ export class DaemonServer {
   readonly #app: DaemonApp;
   readonly #admissions = new WeakMap<IncomingMessage, Admission>();
   readonly #upgrades = new AppUpgrades({ isForwarding: false });
-  /** TLS context for a server name; undefined: the default certificate. */
-  #contextFor: (serverName: string) => SecureContext | undefined;
+  /** Certificates of server names. */
+  #sni: readonly SniCertificate[];
 
   constructor(options: DaemonServerOptions) {
     this.#options = options;
-    this.#contextFor = options.certificates === undefined ? () => undefined : contextsOf(options.certificates);
-    // This callback outlives a change of certificates, unlike the other TLS settings.
-    const SNICallback: ServerOptions['SNICallback'] = (serverName, done) => done(null, this.#contextFor(serverName));
+    this.#sni = options.certificates?.sni ?? [];
     const limits = { ...standardLimits, ...options.limits };
     const timeouts = http1Limits(limits);
     this.#app = fastify<HttpsServer>({
       https: {
         ...tlsOptions(options),
-        SNICallback,
         handshakeTimeout: limits.handshakeMs,
         maxHeaderSize: maxHeaderBytes,
         connectionsCheckingInterval: timeouts.connectionsCheckingInterval,
@@ -135,6 +135,13 @@ export class DaemonServer {
       // The router sees the normalized URL that was authorized.
       rewriteUrl: (raw) => this.#read(raw as IncomingMessage).target?.url ?? '/',
       schemaController: schemaless,
+    });
+    serveCertificatesByName(this.#app.server, {
+      hasNames: () => this.#sni.length > 0,
+      pairFor: (greeting) => pairOf(this.#sni, greeting),
+      settings: () => tlsOptions(options),
+      handshakeMs: limits.handshakeMs,
+      clock: options.clock,
     });
     this.#app.server.headersTimeout = timeouts.headersTimeout;
     this.#app.server.maxConnections = options.limits?.connections ?? maxConnections;
@@ -196,7 +203,7 @@ export class DaemonServer {
 
   /** Uses the certificates for new connections. */
   replaceCertificates(certificates: ServingCertificates): void {
-    this.#contextFor = contextsOf(certificates);
+    this.#sni = certificates.sni;
     this.#app.server.setSecureContext(tlsOptions({ ...this.#options, certificates }));
   }
 

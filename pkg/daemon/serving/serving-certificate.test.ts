@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { getCiphers } from 'node:tls';
 import t from 'tap';
 import { realClock } from '#apimachinery/clock.js';
-import { insecureCipherSuites, preferredCipherSuites } from '#daemon/options/groups/serving.js';
+import { cipherErrors, insecureCipherSuites, preferredCipherSuites } from '#daemon/options/groups/serving.js';
 import { loadServingCertificates, pickSni, type SniCertificate } from '#daemon/serving/serving-certificate.js';
 import { opensslCipher, secureVersion } from '#daemon/serving/tls-names.js';
 import { createSelfSigned } from '#pki/self-signed.js';
@@ -17,12 +17,26 @@ const none = {
   'bind-address': '0.0.0.0',
 };
 
-t.test('the runtime supports every preferred cipher suite', async (t) => {
+t.test('the runtime supports every cipher suite that is not refused', async (t) => {
   const supported = new Set(getCiphers());
-  for (const name of preferredCipherSuites) {
+  const refused: string[] = [];
+  for (const name of [...preferredCipherSuites, ...insecureCipherSuites]) {
     const openssl = opensslCipher(name).toLowerCase();
-    t.ok(supported.has(openssl) || name.includes('3DES'), `${name} is ${openssl}`);
+    const errors = cipherErrors([name], '');
+    t.equal(supported.has(openssl), errors.length === 0, `${name} is ${openssl}`);
+    refused.push(...errors);
   }
+  const text = (suite: string, cipher: string, reason: string) =>
+    `Cipher suite TLS_${suite} cannot be served: the TLS library has no ${cipher}, because ${reason}`;
+  const [rc4, tripleDes] = ['RFC 7465 prohibits it', 'its short blocks leak data (CVE-2016-2183)'];
+  t.same(refused, [
+    text('ECDHE_ECDSA_WITH_RC4_128_SHA', 'RC4', rc4),
+    text('ECDHE_RSA_WITH_3DES_EDE_CBC_SHA', '3DES', tripleDes),
+    text('ECDHE_RSA_WITH_RC4_128_SHA', 'RC4', rc4),
+    text('RSA_WITH_3DES_EDE_CBC_SHA', '3DES', tripleDes),
+    text('RSA_WITH_RC4_128_SHA', 'RC4', rc4),
+  ]);
+  t.same(cipherErrors(['TLS_X'], ''), ["Cipher suite TLS_X not supported or doesn't exist"]);
   t.equal(opensslCipher('TLS_ECDHE_RSA_WITH_3DES_EDE_CBC_SHA'), 'ECDHE-RSA-DES-CBC3-SHA');
   t.equal(opensslCipher('TLS_RSA_WITH_AES_128_CBC_SHA256'), 'AES128-SHA256');
   for (const name of insecureCipherSuites) t.notMatch(opensslCipher(name), /_/);

@@ -2,12 +2,13 @@
 
 import { X509Certificate } from 'node:crypto';
 import { join } from 'node:path';
-import { createSecureContext, type SecureContext } from 'node:tls';
+import { createSecureContext } from 'node:tls';
 import type { Clock } from '#apimachinery/clock.js';
 import { messageOf } from '#apimachinery/errors/message.js';
 import { CertificateFiles } from '#daemon/certificates/certificate-files.js';
 import type { ServingValues } from '#daemon/options/groups/serving.js';
 import { OptionsError } from '#daemon/options/option.js';
+import type { Greeting } from '#daemon/serving/client-hello.js';
 import { directoryStore, type FileStore, memoryFileStore } from '#pki/file-store.js';
 import { createSelfSigned } from '#pki/self-signed.js';
 
@@ -146,17 +147,10 @@ export function pickSni(sni: readonly SniCertificate[], serverName: string): Sni
   return undefined;
 }
 
-/** Creates each TLS context once. */
-export function contextsOf(certificates: ServingCertificates): (serverName: string) => SecureContext | undefined {
-  const contexts = new Map<SniCertificate, SecureContext>();
-  return (serverName) => {
-    const certificate = pickSni(certificates.sni, serverName);
-    if (certificate === undefined) return undefined;
-    let context = contexts.get(certificate);
-    if (context === undefined) {
-      context = createSecureContext({ cert: certificate.cert, key: certificate.key });
-      contexts.set(certificate, context);
-    }
-    return context;
-  };
+/**
+ * The certificate for a client; undefined for the default pair. A client that names no server gets the certificate with
+ * the address that it connected to, as in 1.24.
+ */
+export function pairOf(sni: readonly SniCertificate[], { serverName, address }: Greeting): SniCertificate | undefined {
+  return pickSni(sni, serverName ?? address);
 }

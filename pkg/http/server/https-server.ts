@@ -4,16 +4,19 @@
  */
 import { createServer, type Server } from 'node:https';
 import type { AddressInfo } from 'node:net';
-import { DEFAULT_CIPHERS, type SecureContext, type TLSSocket } from 'node:tls';
+import { DEFAULT_CIPHERS, type TLSSocket } from 'node:tls';
 import type { MaybePromise } from '#apimachinery/async/steps.js';
 import type { Clock } from '#apimachinery/clock.js';
 import type { Logger } from '#daemon/log/logger.js';
+import { serveCertificatesByName } from '#daemon/serving/certificates-by-name.js';
+import type { Greeting } from '#daemon/serving/client-hello.js';
 import {
   type ConnectionLimits,
   http1Limits,
   maxHeaderBytes,
   standardLimits,
 } from '#daemon/serving/connection-limits.js';
+import type { CertificatePair } from '#daemon/serving/serving-certificate.js';
 import { WriteBuffers } from '#http/http2/frame-writer.js';
 import { ResponseHeads } from '#http/http2/response-heads.js';
 import { Connections } from '#http/server/connections.js';
@@ -41,8 +44,8 @@ export interface TLSMaterial {
   readonly minVersion?: 'TLSv1.2' | 'TLSv1.3';
   /** OpenSSL names, colon separated. */
   readonly ciphers?: string;
-  /** Certificate for a server name; undefined or absent: `cert`. */
-  readonly contextFor?: (serverName: string) => SecureContext | undefined;
+  /** Certificate for a client; undefined or absent: `cert`. The same object for the same certificate. */
+  readonly pairFor?: (greeting: Greeting) => CertificatePair | undefined;
 }
 
 export interface ServerOptions {
@@ -187,15 +190,18 @@ export class HttpsServer {
         maxHeaderSize: maxHeaderBytes,
         // The Host header is checked here, to report errors in 1.24's words.
         requireHostHeader: false,
-        requestCert: tls.clientCA !== undefined,
-        // Authenticators decide, since they accept other credentials, too.
-        rejectUnauthorized: false,
+        ...clientCertificates(tls),
         handshakeTimeout: this.#limits.handshakeMs,
-        // This callback outlives a change of certificates, unlike the other TLS settings.
-        SNICallback: (serverName, done) => done(null, this.#tls.contextFor?.(serverName)),
       },
       (request, response) => http1.serve(request, response, false),
     );
+    serveCertificatesByName(server, {
+      hasNames: () => this.#tls.pairFor !== undefined,
+      pairFor: (greeting) => this.#tls.pairFor?.(greeting),
+      settings: () => ({ ...contextOf(this.#tls), ...clientCertificates(this.#tls) }),
+      handshakeMs: this.#limits.handshakeMs,
+      clock: this.#options.clock,
+    });
     server.setTimeout(0);
     // 100 Continue is sent when the body is read.
     server.on('checkContinue', (request, response) => http1.serve(request, response, true));
@@ -298,6 +304,11 @@ class RequestServer implements ExchangeServer {
 /** Node.js's ciphers, after the cheapest one, which is also the first of 1.24's servers. */
 const cheapest = 'TLS_AES_128_GCM_SHA256';
 const preferredCiphers = [cheapest, ...DEFAULT_CIPHERS.split(':').filter((name) => name !== cheapest)].join(':');
+
+/** Authenticators decide about certificates, since they accept other credentials, too. */
+function clientCertificates({ clientCA }: TLSMaterial) {
+  return { requestCert: clientCA !== undefined, rejectUnauthorized: false };
+}
 
 function contextOf(tls: TLSMaterial) {
   return {

@@ -3,11 +3,13 @@
 import type { Server } from 'node:http';
 import type { Http2SecureServer, ServerHttp2Session } from 'node:http2';
 import type { AddressInfo, Socket } from 'node:net';
-import type { SecureContext } from 'node:tls';
+import type { TlsOptions } from 'node:tls';
 import { type FastifyInstance, fastify } from 'fastify';
 import type { Clock } from '#apimachinery/clock.js';
 import type { Logger } from '#daemon/log/logger.js';
+import { serveCertificatesByName } from '#daemon/serving/certificates-by-name.js';
 import { schemaless } from '#daemon/serving/daemon-app.js';
+import type { CertificatePair } from '#daemon/serving/serving-certificate.js';
 import type { IngressProxy } from '#ingress/http/ingress-proxy.js';
 import type { IngressLimits } from '#ingress/http/limits.js';
 import type { IngressMetrics } from '#ingress/metrics/ingress-metrics.js';
@@ -24,11 +26,14 @@ export interface IngressServerOptions {
   readonly httpsPort: number | undefined;
   /** PEM pair for hosts without a certificate. */
   readonly fallback: { readonly certificate: string; readonly privateKey: string };
-  /** Certificate of a host; undefined: the fallback. */
-  readonly certificate: (host: string) => SecureContext | undefined;
+  /** Certificate of a host, which is empty if the client names none; undefined: the fallback. */
+  readonly certificate: (host: string) => CertificatePair | undefined;
   /** Handles all requests. */
   readonly proxy: Pick<IngressProxy, 'addTo'>;
 }
+
+/** TLS and HTTP versions of all certificates. */
+const versions = { minVersion: 'TLSv1.2', ALPNProtocols: ['h2', 'http/1.1'] } as const satisfies TlsOptions;
 
 type Scheme = 'http' | 'https';
 type App = FastifyInstance<Server>;
@@ -108,7 +113,7 @@ export class IngressServer {
   }
 
   #app(scheme: Scheme): App {
-    const { certificate, fallback, limits } = this.#options;
+    const { certificate, clock, fallback, limits } = this.#options;
     const { backendMs, handshakeMs, headersMs, idleMs, maxHeaderBytes, maxStreams, requestMs } = limits;
     const http1 = {
       maxHeaderSize: maxHeaderBytes,
@@ -138,16 +143,22 @@ export class IngressServer {
       http2: true,
       https: {
         ...http1,
+        ...versions,
         allowHTTP1: true,
         cert: fallback.certificate,
         key: fallback.privateKey,
-        minVersion: 'TLSv1.2',
         handshakeTimeout: handshakeMs,
-        SNICallback: (host, done) => done(null, certificate(host.toLowerCase())),
         settings: { maxConcurrentStreams: maxStreams, maxHeaderListSize: maxHeaderBytes, enablePush: false },
         // Also limits streams that a client opens and cancels immediately.
         maxSessionRejectedStreams: maxStreams,
       },
+    });
+    serveCertificatesByName(app.server, {
+      hasNames: () => true,
+      pairFor: ({ serverName = '' }) => certificate(serverName),
+      settings: () => versions,
+      handshakeMs,
+      clock,
     });
     // These options are missing in the types and in Node.js 22; the properties work in all versions.
     Object.assign(app.server, http1);

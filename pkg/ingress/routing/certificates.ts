@@ -1,10 +1,11 @@
 /** TLS certificates by host. */
-import { createSecureContext, type SecureContext } from 'node:tls';
+import { createSecureContext } from 'node:tls';
 import type { Secret } from '#api/core/v1/types.gen.js';
 import { messageOf } from '#apimachinery/errors/message.js';
+import type { CertificatePair } from '#daemon/serving/serving-certificate.js';
 
 interface ReadCertificate {
-  readonly context?: SecureContext;
+  readonly pair?: CertificatePair;
   readonly why?: string;
 }
 
@@ -17,12 +18,12 @@ export class Certificates {
     return this.#of(secret).why;
   }
 
-  /** Undefined if the host has no certificate. */
-  contextFor(host: string, certificates: ReadonlyMap<string, Secret>): SecureContext | undefined {
+  /** Undefined if the host, which is empty for a client that names none, has no certificate. */
+  pairFor(host: string, certificates: ReadonlyMap<string, Secret>): CertificatePair | undefined {
     const dot = host.indexOf('.');
     const secret =
       certificates.get(host) ?? (dot > 0 ? certificates.get(`*${host.slice(dot)}`) : undefined) ?? certificates.get('');
-    return secret && this.#of(secret).context;
+    return secret && this.#of(secret).pair;
   }
 
   #of(secret: Secret): ReadCertificate {
@@ -35,11 +36,12 @@ export class Certificates {
 }
 
 function readPair({ data = {} }: Secret): ReadCertificate {
-  const pem = (key: string) => Buffer.from(data[key] ?? '', 'base64');
+  const pem = (key: string) => Buffer.from(data[key] ?? '', 'base64').toString();
   const [cert, key] = [pem('tls.crt'), pem('tls.key')];
   if (cert.length === 0 || key.length === 0) return { why: 'tls.crt and tls.key must be set' };
   try {
-    return { context: createSecureContext({ cert, key, minVersion: 'TLSv1.2' }) };
+    createSecureContext({ cert, key });
+    return { pair: { cert, key } };
   } catch (error) {
     // OpenSSL's message names the problem but no part of the key.
     return { why: `tls.crt and tls.key are no certificate and its key: ${messageOf(error)}` };

@@ -122,6 +122,7 @@ export async function serveAgent(input: AgentServerInput, options: ServeOptions)
     auth: options.auth,
     health,
     log: options.log,
+    clock: options.clock,
     attributes: accessAttributes(options.nodeName),
     routes: (app) => {
       addRoutes(app, input, meters);

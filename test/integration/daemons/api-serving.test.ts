@@ -9,6 +9,7 @@ import { connect } from 'node:tls';
 import t from 'tap';
 import { realClock as clock } from '#apimachinery/clock.js';
 import { orchDialect as dialect } from '#apimachinery/dialect.js';
+import { generateRsaKey } from '#pki/keys.js';
 import { createSelfSigned } from '#pki/self-signed.js';
 import { startApi, until } from '#test/integration/daemons/api.js';
 
@@ -17,8 +18,10 @@ t.setTimeout(120_000);
 t.test('certificates by server name, and streams', async (t) => {
   const folder = await mkdtemp(join(tmpdir(), 'serving-'));
   t.teardown(() => rm(folder, { recursive: true }));
+  // Its type differs from that of the server's own key.
+  const keys = await generateRsaKey();
   const put = async (commonName: string) => {
-    const serving = await createSelfSigned({ commonName, names: ['named.test'], ips: [], now: clock.now() });
+    const serving = await createSelfSigned({ commonName, names: ['named.test'], ips: [], now: clock.now(), keys });
     await writeFile(join(folder, 'named.crt'), serving.certificate);
     await writeFile(join(folder, 'named.key'), serving.privateKey);
   };

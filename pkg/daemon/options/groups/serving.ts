@@ -94,7 +94,8 @@ export function servingOptions<const P extends number>(defaults: { readonly secu
       type: 'strings',
       choices: cipherSuites,
       section,
-      meaning: 'Cipher suites for TLS up to 1.2. Empty: the defaults of the runtime.',
+      meaning:
+        'Cipher suites for TLS up to 1.2. Empty: the defaults of the runtime. Suites with RC4 or 3DES are refused, because the TLS library has neither.',
     },
     'tls-min-version': { type: 'string', choices: tlsVersions, section, meaning: 'Lowest TLS version accepted.' },
     'http2-max-streams-per-connection': {
@@ -150,9 +151,22 @@ export const tlsRules: Rule<ServingValues> = inOrder(
   (values) => cipherErrors(values['tls-cipher-suites'], values['tls-min-version'] ?? ''),
 );
 
-/** The first problem that 1.24 reports. An empty version means the default. */
+/** Ciphers of 1.24 that OpenSSL is built without here. */
+const unservedCiphers: Readonly<Record<string, string>> = {
+  RC4: 'RFC 7465 prohibits it',
+  '3DES': 'its short blocks leak data (CVE-2016-2183)',
+};
+
+function unservedError(suite: string): string | undefined {
+  const [cipher, reason] = Object.entries(unservedCiphers).find(([name]) => suite.includes(`_${name}_`)) ?? [];
+  return cipher && `Cipher suite ${suite} cannot be served: the TLS library has no ${cipher}, because ${reason}`;
+}
+
+/** The first problem that 1.24 reports, or a suite that cannot be served. An empty version means the default. */
 export function cipherErrors(suites: readonly string[], version: string): string[] {
   const unknown = suites.find((suite) => !cipherSuites.includes(suite));
   if (unknown !== undefined) return [`Cipher suite ${unknown} not supported or doesn't exist`];
+  const unserved = suites.map(unservedError).find((error) => error !== undefined);
+  if (unserved !== undefined) return [unserved];
   return version === '' || tlsVersions.includes(version) ? [] : [`unknown tls version ${quoted(version)}`];
 }
