@@ -42,13 +42,13 @@ export class HistogramSeries {
     this.counts = new Array<number>(bounds.length + 1).fill(0);
   }
 
-  observe(value: number): void {
+  observe(value: number, times = 1): void {
     const bounds = this.#bounds;
     let bucket = 0;
     while (bucket < bounds.length && value > (bounds[bucket] as number)) bucket++;
-    this.counts[bucket] = (this.counts[bucket] as number) + 1;
-    this.sum += value;
-    this.count++;
+    this.counts[bucket] = (this.counts[bucket] as number) + times;
+    this.sum += value * times;
+    this.count += times;
   }
 
   /** Adds the counts of a histogram with the same buckets. */
