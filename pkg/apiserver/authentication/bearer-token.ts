@@ -5,8 +5,14 @@ import type { Clock } from '#apimachinery/clock.js';
 import { LruCache } from '#apimachinery/collections/lru-cache.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import { unauthorized } from '#apimachinery/errors/status.js';
-import type { Authenticator, TokenAuthenticator } from '#apiserver/authentication/authenticator.js';
+import {
+  type Authenticator,
+  type ReviewedToken,
+  reviewToken,
+  type TokenAuthenticator,
+} from '#apiserver/authentication/authenticator.js';
 import type { TokenCacheMetrics } from '#apiserver/authentication/metrics.js';
+import { joinedRefusals } from '#apiserver/authentication/token-refusal.js';
 import type { ApiRequest, UserInfo } from '#apiserver/http/exchange.js';
 import { tokenSubprotocolPrefix } from '#apiserver/http/websocket.js';
 
@@ -23,8 +29,7 @@ export interface BearerTokenOptions {
 const maxTokenLength = 64 * 1024;
 const defaultTtlMs = 10_000;
 
-interface CachedUser {
-  readonly user: UserInfo;
+interface CachedUser extends ReviewedToken {
   /** Monotonic ms. */
   readonly untilMs: number;
 }
@@ -55,6 +60,10 @@ export class BearerTokenAuthenticator implements Authenticator, TokenAuthenticat
 
   async authenticateToken(token: string, audiences?: readonly string[]): Promise<UserInfo | undefined> {
     return (await this.#lookUp(token, audiences))?.user;
+  }
+
+  reviewToken(token: string, audiences?: readonly string[]): Promise<ReviewedToken | undefined> {
+    return this.#lookUp(token, audiences);
   }
 
   async #userOf(token: string, { peer, headers }: ApiRequest): Promise<UserInfo> {
@@ -91,19 +100,19 @@ export class BearerTokenAuthenticator implements Authenticator, TokenAuthenticat
   }
 
   async #verify(key: string, token: string, audiences: readonly string[] | undefined): Promise<CachedUser | undefined> {
-    let failure: { readonly error: unknown } | undefined;
+    const errors: unknown[] = [];
     for (const kind of this.#options.kinds) {
       try {
-        const user = await kind.authenticateToken(token, audiences);
-        if (user === undefined) continue;
-        const verified = { user, untilMs: this.#options.clock.monotonic() + this.#ttlMs };
+        const answer = await reviewToken(kind, token, audiences);
+        if (answer === undefined) continue;
+        const verified = { ...answer, untilMs: this.#options.clock.monotonic() + this.#ttlMs };
         this.#cache.set(key, verified);
         return verified;
       } catch (error) {
-        failure ??= { error };
+        errors.push(error);
       }
     }
-    if (failure !== undefined) throw failure.error;
+    if (errors.length > 0) throw joinedRefusals(errors);
     return undefined;
   }
 }

@@ -5,7 +5,7 @@ import { type Clock, parseTime } from '#apimachinery/clock.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import { unauthorized } from '#apimachinery/errors/status.js';
 import type { ResourceType } from '#apimachinery/schema/schema.js';
-import type { TokenAuthenticator } from '#apiserver/authentication/authenticator.js';
+import type { ReviewedToken, TokenAuthenticator } from '#apiserver/authentication/authenticator.js';
 import type { UserInfo } from '#apiserver/http/exchange.js';
 import type { ObjectReader } from '#apiserver/objects/object-reader.js';
 import { type BoundName, readClaims, serviceAccountUser, type TokenClaims } from '#apiserver/serviceaccount/claims.js';
@@ -35,6 +35,10 @@ export class ServiceAccountTokenAuthenticator implements TokenAuthenticator {
   }
 
   async authenticateToken(token: string, audiences = this.#options.audiences): Promise<UserInfo | undefined> {
+    return (await this.reviewToken(token, audiences))?.user;
+  }
+
+  async reviewToken(token: string, audiences = this.#options.audiences): Promise<ReviewedToken | undefined> {
     const { dialect, keys, issuers, lookup } = this.#options;
     const issuer = readJwt(token)?.claims['iss'];
     if (typeof issuer !== 'string' || !issuers.includes(issuer)) return undefined;
@@ -47,7 +51,7 @@ export class ServiceAccountTokenAuthenticator implements TokenAuthenticator {
     )
       throw unauthorized();
     if (lookup) await this.#checkObjects(claims);
-    return userOf(dialect, claims);
+    return { user: userOf(dialect, claims), audiences: claims.audiences };
   }
 
   #isCurrent(claims: TokenClaims): boolean {

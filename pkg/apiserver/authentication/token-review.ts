@@ -2,11 +2,10 @@
 import type { TokenReview, TokenReviewStatus } from '#api/authentication/v1/types.gen.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import { badRequest, statusOf } from '#apimachinery/errors/status.js';
-import type { TokenAuthenticator } from '#apiserver/authentication/authenticator.js';
+import { type ReviewedToken, reviewToken, type TokenAuthenticator } from '#apiserver/authentication/authenticator.js';
 import { withAuthenticatedGroup } from '#apiserver/authentication/request-authenticator.js';
-import type { UserInfo } from '#apiserver/http/exchange.js';
+import { refusalReason } from '#apiserver/authentication/token-refusal.js';
 import type { VirtualResource } from '#apiserver/resources/endpoints.js';
-import { readJwt } from '#pki/jwt.js';
 
 export interface TokenReviewOptions {
   readonly dialect: Dialect;
@@ -33,7 +32,7 @@ export function tokenReviews(options: TokenReviewOptions): VirtualResource {
   };
 }
 
-const unauthenticated = (): TokenReviewStatus => ({ authenticated: false, error: 'invalid bearer token' });
+const unauthenticated = (error: string): TokenReviewStatus => ({ authenticated: false, error });
 
 async function statusFor(
   options: TokenReviewOptions,
@@ -41,17 +40,19 @@ async function statusFor(
   requested: readonly string[],
 ): Promise<TokenReviewStatus> {
   const allowed = requested.length > 0 ? requested : options.audiences;
-  let user: UserInfo | undefined;
+  let answer: ReviewedToken | undefined;
   try {
-    user = await options.tokens.authenticateToken(token, allowed);
+    answer = await reviewToken(options.tokens, token, allowed);
   } catch (error) {
     if (statusOf(error)?.code !== 401) throw error;
-    return unauthenticated();
+    return unauthenticated(refusalReason(error));
   }
-  const allowedSet = new Set(allowed);
-  const audiences = tokenAudiences(options, token).filter((audience) => allowedSet.has(audience));
-  if (user === undefined || (requested.length > 0 && audiences.length === 0)) return unauthenticated();
-  const { name, uid, groups, extra } = withAuthenticatedGroup(user, options.dialect);
+  const tokenAudiences = new Set(answer?.audiences ?? options.audiences);
+  const audiences = allowed.filter((audience) => tokenAudiences.has(audience));
+  if (answer === undefined || (allowed.length > 0 && audiences.length === 0)) {
+    return unauthenticated(refusalReason(undefined));
+  }
+  const { name, uid, groups, extra } = withAuthenticatedGroup(answer.user, options.dialect);
   return {
     authenticated: true,
     user: {
@@ -62,9 +63,4 @@ async function statusFor(
     },
     audiences,
   };
-}
-
-function tokenAudiences({ audiences }: TokenReviewOptions, token: string): readonly string[] {
-  const own = readJwt(token)?.claims['aud'];
-  return Array.isArray(own) ? own.filter((item): item is string => typeof item === 'string') : audiences;
 }

@@ -1,10 +1,15 @@
 /** The authenticators, and the issuer of service account tokens. */
-import { createPrivateKey, createPublicKey } from 'node:crypto';
+import { createPrivateKey, createPublicKey, randomBytes } from 'node:crypto';
 import type { Authenticator, TokenAuthenticator } from '#apiserver/authentication/authenticator.js';
 import { BearerTokenAuthenticator } from '#apiserver/authentication/bearer-token.js';
 import { BootstrapTokenAuthenticator } from '#apiserver/authentication/bootstrap-token.js';
 import { type CertificatePool, ClientCertificateAuthenticator } from '#apiserver/authentication/certificate-pool.js';
-import { AuthenticationMetrics, secretTokenUses, tokenCacheMetrics } from '#apiserver/authentication/metrics.js';
+import {
+  AuthenticationMetrics,
+  secretTokenUses,
+  type TokenCacheMetrics,
+  tokenCacheMetrics,
+} from '#apiserver/authentication/metrics.js';
 import { RequestAuthenticator } from '#apiserver/authentication/request-authenticator.js';
 import { RequestHeaderAuthenticator } from '#apiserver/authentication/request-header.js';
 import { SecretTokenAuthenticator } from '#apiserver/authentication/secret-token.js';
@@ -13,6 +18,7 @@ import { TokenFileAuthenticator } from '#apiserver/authentication/token-file.js'
 import { type ClientAuthorities, readClientAuthorities } from '#apiserver/build/client-authorities.js';
 import type { ServerEnvironment } from '#apiserver/build/environment.js';
 import { forOption, readOptionalFile } from '#apiserver/build/option-files.js';
+import { openBackend, reviewVersion } from '#apiserver/build/webhook-backend.js';
 import type { ObjectReader } from '#apiserver/objects/object-reader.js';
 import type { ApiServerValues } from '#apiserver/options/options.js';
 import { TokenIssuer } from '#apiserver/serviceaccount/token-issuer.js';
@@ -29,6 +35,8 @@ export interface AuthenticationParts {
   readonly audiences: readonly string[];
   readonly keys: readonly JwtKey[];
   readonly authorities: ClientAuthorities;
+  /** Ends the calls of webhooks. */
+  close(): void;
 }
 
 /** Reads the files that the options name. Throws OptionsError. */
@@ -43,12 +51,11 @@ export async function buildAuthentication(
   const keys = await verifyingKeys(values, signing);
   const issuers = values['service-account-issuer'];
   const audiences = values['api-audiences'].length > 0 ? values['api-audiences'] : issuers;
-  const tokens = new BearerTokenAuthenticator({
-    dialect,
-    clock,
-    kinds: await tokenKinds(values, environment, { reader, keys, audiences }),
-    metrics: tokenCacheMetrics(metrics),
-  });
+  const cacheMetrics = tokenCacheMetrics(metrics);
+  const webhook = await tokenWebhook(values, environment, audiences, cacheMetrics);
+  const kinds = await tokenKinds(values, environment, { reader, keys, audiences });
+  if (webhook !== undefined) kinds.push(webhook.authenticator);
+  const tokens = new BearerTokenAuthenticator({ dialect, clock, kinds, metrics: cacheMetrics });
   const members: Authenticator[] = [];
   const { clients, frontProxies } = authorities;
   if (frontProxies !== undefined) members.push(requestHeader(values, frontProxies.pool));
@@ -77,6 +84,7 @@ export async function buildAuthentication(
     audiences,
     keys,
     authorities,
+    close: () => webhook?.close(),
   };
 }
 
@@ -137,6 +145,43 @@ async function openIdTokens(
     clock,
     log,
   });
+}
+
+/** Limit of concurrent calls: tokens are authenticated before requests are counted as in flight. */
+const maxTokenCalls = 256;
+/** 1.24's limit of a shared lookup of a token. */
+const tokenReviewMs = 30_000;
+
+interface OpenTokenWebhook {
+  readonly authenticator: TokenAuthenticator;
+  close(): void;
+}
+
+/** Throws OptionsError. */
+async function tokenWebhook(
+  values: ApiServerValues,
+  environment: ServerEnvironment,
+  audiences: readonly string[],
+  metrics: TokenCacheMetrics,
+): Promise<OpenTokenWebhook | undefined> {
+  const { dialect, clock, log } = environment;
+  const option = 'authentication-token-webhook-config-file';
+  const limits = { totalMs: tokenReviewMs, maxCalls: maxTokenCalls };
+  const backend = await openBackend(option, values[option], environment, limits);
+  if (backend === undefined) return undefined;
+  const version = reviewVersion('authentication webhook', values['authentication-token-webhook-version']);
+  const [{ TokenWebhook }, { TokenCache }] = await Promise.all([
+    import('#apiserver/authentication/webhook/token-webhook.js'),
+    import('#apiserver/authentication/webhook/token-cache.js'),
+  ]);
+  const authenticator = new TokenCache({
+    authenticator: new TokenWebhook({ dialect, backend, version, audiences, log }),
+    clock,
+    ttlMs: values['authentication-token-webhook-cache-ttl'],
+    key: randomBytes(32),
+    metrics,
+  });
+  return { authenticator, close: () => void backend.close() };
 }
 
 /** Requests to the provider are rare, so each one reads the CA file again: it may have been replaced. */

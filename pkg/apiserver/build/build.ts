@@ -166,7 +166,10 @@ export async function buildApiServer(setup: ApiServerSetup): Promise<CompleteApi
           ...setup.paths,
         },
       },
-      release: () => resourceMetrics.close(),
+      release: () => {
+        resourceMetrics.close();
+        authentication.close();
+      },
     },
     storage,
     closeStore: setup.store === undefined,

@@ -33,3 +33,10 @@ async function clientConfig(option: string, path: string, clock: ServerEnvironme
     throw error;
   }
 }
+
+/** `user`: what uses the webhook, for errors. Throws OptionsError with 1.24's message. */
+export function reviewVersion(user: string, version: string): 'v1' | 'v1beta1' {
+  if (version === 'v1' || version === 'v1beta1') return version;
+  const supported = 'supported versions are "v1", "v1beta1"';
+  throw new OptionsError([`unsupported ${user} version ${JSON.stringify(version)}, ${supported}`]);
+}

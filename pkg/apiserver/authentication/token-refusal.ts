@@ -1,0 +1,29 @@
+/** Refused tokens. Clients get a 401 without a reason; token reviews tell the reasons, as in 1.24. */
+import { StatusError, statusOf, unauthorized } from '#apimachinery/errors/status.js';
+
+const defaultReason = 'invalid bearer token';
+
+/** A 401 whose reason only token reviews show. */
+export class TokenRefusal extends StatusError {
+  readonly why: string;
+
+  constructor(why: string, cause?: unknown) {
+    super(unauthorized().status, cause === undefined ? undefined : { cause });
+    this.why = why;
+  }
+}
+
+/** Why a token was refused, for a token review. */
+export function refusalReason(error: unknown): string {
+  return error instanceof TokenRefusal ? error.why : defaultReason;
+}
+
+/** One error for those of all authenticators: errors other than a 401 come first, since the token may be valid after all. */
+export function joinedRefusals(errors: readonly unknown[]): unknown {
+  const [first] = errors;
+  const failure = errors.find((error) => statusOf(error)?.code !== 401);
+  if (failure !== undefined) return failure;
+  if (!errors.some((error) => error instanceof TokenRefusal)) return first;
+  const reasons = [...new Set(errors.map(refusalReason))];
+  return new TokenRefusal(reasons.length === 1 ? (reasons[0] ?? '') : `[${reasons.join(', ')}]`, first);
+}
