@@ -111,6 +111,10 @@ function makeDialect(w: Words) {
     apiServerConfigVersion: `apiserver.config.${w.api}/v1`,
     /** API versions of the tracing configuration. */
     tracingConfigVersions: [`apiserver.config.${w.api}/v1alpha1`, `apiserver.config.${w.api}/v1beta1`],
+    /** API versions of the configuration of Pod Security. */
+    podSecurityConfigVersions: ['v1alpha1', 'v1beta1', 'v1'].map(
+      (version) => `pod-security.admission.config.${w.api}/${version}`,
+    ),
     /** Groups of metrics; other servers provide all but the first: `custom.metrics.k8s.io`. */
     metricsGroups: {
       resource: groupName('metrics'),

@@ -10,6 +10,7 @@ import type { ServerEnvironment } from '#apiserver/build/environment.js';
 import type { StorageParts } from '#apiserver/build/storage.js';
 import type { ApiServerValues } from '#apiserver/options/options.js';
 import type { WebhookClient } from '#apiserver/webhooks/webhook-client.js';
+import { FeatureGates } from '#daemon/options/groups/feature-gates.js';
 
 interface AdmissionSetup {
   readonly storage: StorageParts;
@@ -20,7 +21,7 @@ interface AdmissionSetup {
 /** Reads the configuration file. Throws OptionsError. */
 export async function buildAdmission(
   values: ApiServerValues,
-  { dialect, clock, log, metrics, random, newUID }: ServerEnvironment,
+  { dialect, clock, log, metrics, random, newUID, turns }: ServerEnvironment,
   { storage, authorization, webhooks }: AdmissionSetup,
 ): Promise<readonly AdmissionPlugin[]> {
   const { reader, storages } = storage;
@@ -30,6 +31,7 @@ export async function buildAdmission(
   for (const { plugin, text } of idlePlugins(enabled)) log.warn({ plugin }, text);
   for (const plugin of [...configurations.keys()].filter((name) => !takesConfiguration(name)))
     log.warn({ plugin }, 'ignoring the configuration of an admission plugin that has none');
+  const gates = new FeatureGates(values['feature-gates']);
   const chosen = await admissionPlugins(
     {
       dialect,
@@ -38,6 +40,9 @@ export async function buildAdmission(
       clock,
       storageOf: (resource) => storages.find(resource),
       webhooks: { client: webhooks, metrics: new WebhookMetrics(metrics), log, newUID },
+      turns,
+      metrics,
+      gate: (name) => gates.enabled(name),
       random,
       notReadySeconds: values['default-not-ready-toleration-seconds'],
       unreachableSeconds: values['default-unreachable-toleration-seconds'],

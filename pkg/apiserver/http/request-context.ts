@@ -27,6 +27,8 @@ export interface RequestContext {
   /** Texts for `Warning` headers, in order, without duplicates. */
   readonly warnings: string[];
   readonly auditId: string;
+  /** Monotonic time at which the request times out; absent: never. */
+  readonly dueMs?: number;
   /** Parts of the `Server-Timing` header. */
   timings?: string[] | undefined;
   /** Time spent in webhooks: the sum of sequential calls, and the longest of each set of parallel calls. */

@@ -15,6 +15,7 @@ import type { FeatureGateName } from '#daemon/options/groups/feature-gate-table.
 export const serverGates: readonly FeatureGateName[] = [
   'APIServerIdentity',
   'APIServerTracing',
+  'PodSecurity',
   'ServerSideFieldValidation',
   'StorageVersionAPI',
 ];

@@ -1,11 +1,13 @@
 /** All admission plugins by name, in running order. */
 
+import type { Registry } from 'prom-client';
 import {
   mutatingwebhookconfigurations,
   validatingwebhookconfigurations,
 } from '#api/admissionregistration/v1/resources.gen.js';
 import { resourcequotas } from '#api/core/v1/resources.gen.js';
 import type { MaybePromise } from '#apimachinery/async/steps.js';
+import type { TurnQueue } from '#apimachinery/async/turn-queue.js';
 import type { Clock } from '#apimachinery/clock.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import type { ResourceDeclaration, ResourceType } from '#apimachinery/schema/schema.js';
@@ -22,6 +24,9 @@ import { NamespaceLifecycle } from '#apiserver/admission/namespace-lifecycle.js'
 import { DefaultTolerationSeconds, TaintNodesByCondition } from '#apiserver/admission/node-conditions.js';
 import { NodeRestriction } from '#apiserver/admission/node-restriction.js';
 import { PodPriority } from '#apiserver/admission/pod-priority.js';
+import { PodSecurityMetrics } from '#apiserver/admission/podsecurity/metrics.js';
+import { PodSecurity } from '#apiserver/admission/podsecurity/pod-security.js';
+import { podSecurityConfiguration } from '#apiserver/admission/podsecurity/policy/configuration.js';
 import { limitedResources } from '#apiserver/admission/quota-configuration.js';
 import { ResourceQuotaAdmission } from '#apiserver/admission/resource-quota.js';
 import { RuntimeClassAdmission } from '#apiserver/admission/runtime-class.js';
@@ -35,6 +40,7 @@ import type { WebhookEnvironment } from '#apiserver/admission/webhook/webhook-so
 import { WebhookSource } from '#apiserver/admission/webhook/webhook-source.js';
 import type { Authorizer } from '#apiserver/authorization/authorizer.js';
 import type { ObjectReader } from '#apiserver/objects/object-reader.js';
+import type { FeatureGateName } from '#daemon/options/groups/feature-gate-table.js';
 import { QuotaEvaluators } from '#quota/evaluators.js';
 import type { ResourceStorage } from '#storage/resource-storage.js';
 
@@ -50,12 +56,18 @@ export interface PluginDependencies {
   /** `--default-not-ready-toleration-seconds`, `--default-unreachable-toleration-seconds`. */
   readonly notReadySeconds: number;
   readonly unreachableSeconds: number;
+  /** Lets other work run during long work. */
+  readonly turns: Pick<TurnQueue, 'pause'>;
+  readonly metrics: Registry;
+  readonly gate: (name: FeatureGateName) => boolean;
   /** Dependencies of webhook plugins. */
   readonly webhooks: Pick<WebhookEnvironment, 'client' | 'log' | 'metrics' | 'newUID'>;
 }
 
 interface PluginRow {
   readonly byDefault: boolean;
+  /** The feature gate without which the plugin does nothing. */
+  readonly gate?: FeatureGateName;
   /** The plugin takes a configuration. */
   readonly configurable?: true;
   /** Throws OptionsError for a faulty configuration. */
@@ -71,6 +83,18 @@ const plugins: Readonly<Record<string, PluginRow>> = {
   ServiceAccount: { byDefault: true, make: (d) => new ServiceAccountAdmission(d) },
   NodeRestriction: { byDefault: false, make: (d) => new NodeRestriction(d) },
   TaintNodesByCondition: { byDefault: true, make: (d) => new TaintNodesByCondition(d.dialect) },
+  PodSecurity: {
+    byDefault: true,
+    gate: 'PodSecurity',
+    configurable: true,
+    make: (d, own) =>
+      new PodSecurity({
+        ...d,
+        log: d.webhooks.log,
+        configuration: podSecurityConfiguration(own, d.dialect),
+        metrics: new PodSecurityMetrics(d.metrics, d.dialect),
+      }),
+  },
   Priority: { byDefault: true, make: (d) => new PodPriority(d) },
   DefaultTolerationSeconds: { byDefault: true, make: (d) => new DefaultTolerationSeconds(d) },
   DefaultStorageClass: { byDefault: true, make: (d) => new DefaultStorageClass(d) },
@@ -139,7 +163,6 @@ const inertPlugins: readonly string[] = [
   'OwnerReferencesPermissionEnforcement',
   'PersistentVolumeLabel',
   'PodNodeSelector',
-  'PodSecurity',
   'PodTolerationRestriction',
   'SecurityContextDeny',
 ];
@@ -178,6 +201,7 @@ export async function admissionPlugins(
 ): Promise<AdmissionPlugin[]> {
   const chosen: AdmissionPlugin[] = [];
   for (const [name, row] of Object.entries(plugins)) {
+    if (row.gate !== undefined && !dependencies.gate(row.gate)) continue;
     if ((!row.byDefault && !enabled.includes(name)) || disabled.includes(name)) continue;
     chosen.push(await row.make(dependencies, configurations?.get(name)));
   }

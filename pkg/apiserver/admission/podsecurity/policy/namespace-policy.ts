@@ -13,10 +13,10 @@ import {
   parseVersion,
   type Version,
   versionRule,
-} from '#apiserver/admission/podsecurity/policy/level.js';
+} from '#apiserver/admission/podsecurity/standards/level.js';
 
 /** What happens to a pod that violates the level of a mode: it is refused, audited, or its client is warned. */
-export const modes = ['enforce', 'audit', 'warn'] as const;
+const modes = ['enforce', 'audit', 'warn'] as const;
 
 export type Mode = (typeof modes)[number];
 

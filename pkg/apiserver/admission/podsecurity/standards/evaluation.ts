@@ -2,7 +2,7 @@
  * The Pod Security Standards: which checks a level has at a version, and what a pod violates. The checks and their versions
  * are those of 1.24; a version beyond the last change of a check means the last change.
  */
-import type { LevelVersion } from '#apiserver/admission/podsecurity/policy/level.js';
+
 import type { Check, CheckedPod, Violation } from '#apiserver/admission/podsecurity/standards/check.js';
 import {
   hostNamespaces,
@@ -18,6 +18,7 @@ import {
   seLinuxOptions,
   sysctls,
 } from '#apiserver/admission/podsecurity/standards/kernel-checks.js';
+import type { LevelVersion } from '#apiserver/admission/podsecurity/standards/level.js';
 import {
   allowedVolumeTypes,
   allowPrivilegeEscalation,

@@ -66,7 +66,10 @@ export const procMount: Check = (pod) => {
   });
   if (names.length === 0) return undefined;
   const values = joined(sortedUnique(types));
-  return { reason: 'procMount', detail: `${containersNamed(names)} must not set securityContext.procMount to ${values}` };
+  return {
+    reason: 'procMount',
+    detail: `${containersNamed(names)} must not set securityContext.procMount to ${values}`,
+  };
 };
 
 const seLinuxTypes: ReadonlySet<string> = new Set(['', 'container_t', 'container_init_t', 'container_kvm_t']);

@@ -1,7 +1,7 @@
 /** Levels of the Pod Security Standards and the versions of their definitions (KEP-2579). */
 
 /** From the least to the most strict one. */
-export const levels = ['privileged', 'baseline', 'restricted'] as const;
+const levels = ['privileged', 'baseline', 'restricted'] as const;
 
 export type Level = (typeof levels)[number];
 
