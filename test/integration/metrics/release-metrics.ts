@@ -99,6 +99,9 @@ etcd_request_duration_seconds histogram ALPHA operation type
 *_apiserver_clusterip_allocator_allocation_errors_total counter ALPHA cidr
 *_apiserver_clusterip_allocator_allocation_total counter ALPHA cidr
 *_apiserver_clusterip_allocator_available_ips gauge ALPHA cidr
+pod_security_errors_total counter ALPHA fatal request_operation resource subresource
+pod_security_evaluations_total counter ALPHA decision mode policy_level policy_version request_operation resource subresource
+pod_security_exemptions_total counter ALPHA request_operation resource subresource
 serviceaccount_legacy_tokens_total counter ALPHA
 watch_cache_capacity gauge ALPHA resource`),
 ];

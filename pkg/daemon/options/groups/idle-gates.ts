@@ -33,7 +33,6 @@ const idle: Readonly<Partial<Record<FeatureGateName, IdleGate>>> = {
   NodeOutOfServiceVolumeDetach: never('taints of nodes do not detach volumes'),
   OpenAPIEnums: always('the schemas always list allowed values'),
   OpenAPIV3: always('the documents are always served'),
-  PodSecurity: { ...never('no plugin checks pods against the levels of their namespace'), protects: true },
   RemainingItemCount: always('lists always count what remains'),
   ServerSideApply: always('objects may always be applied'),
   ServiceIPStaticSubrange: never('cluster IPs are allocated from the whole range'),
