@@ -55,6 +55,10 @@ export function commandsOf(guarded: GuardedProcess): Commands {
       usage: ['certs', 'show when its certificates end, or renew them'],
       run: async (argv) => (await import('#cluster/pki/command.js')).certs(argv),
     },
+    check: {
+      usage: ['check cis', 'judge its safety by the CIS benchmark'],
+      run: async (argv) => (await import('#cluster/check/command.js')).check(argv),
+    },
     observe: {
       usage: ['observe', 'write configuration for Prometheus and Grafana'],
       run: async (argv) => (await import('#cluster/observe/command.js')).observe(argv),

@@ -126,11 +126,11 @@ async function writeConfiguration(options: ContainerdOptions, paths: ContainerdP
   });
   await writeFileAtomic(join(dir, 'config.toml'), config, 0o644);
   const network = { name: paths.bridge, bridge: paths.bridge, ipamDir: join(dir, 'ipam') };
-  await writeFileAtomic(join(dir, cniTemplateFile), cniConfig(network), 0o644);
+  await writeFileAtomic(join(dir, cniTemplateFile), cniConfig(network), 0o600);
   // A file of older releases, which would take precedence.
   await rm(join(dir, 'cni', '10-bridge.conflist'), { force: true });
   const { podCIDR: subnet } = options;
-  if (subnet !== undefined) await writeFileAtomic(join(dir, cniConfigFile), cniConfig({ ...network, subnet }), 0o644);
+  if (subnet !== undefined) await writeFileAtomic(join(dir, cniConfigFile), cniConfig({ ...network, subnet }), 0o600);
 }
 
 /** Starts the process and writes its pid file. Its output goes to a file, so that it can outlive its parent. */

@@ -51,7 +51,7 @@ async function load(files: FileStore, file: string): Promise<KeyCertificate | un
 export async function saveKeyCertificate(files: FileStore, file: string, pair: KeyCertificate): Promise<void> {
   await files.writeAll([
     { name: keyName(file), text: pair.privateKey, mode: 0o600 },
-    { name: certificateName(file), text: pair.certificate, mode: 0o644 },
+    { name: certificateName(file), text: pair.certificate, mode: 0o600 },
   ]);
 }
 

@@ -10,8 +10,13 @@ export interface Layout {
   readonly pki: string;
   readonly etcd: string;
   readonly logs: string;
+  /** Policy of the audit log; the user may change it. */
+  readonly auditPolicy: string;
+  readonly auditLog: string;
   /** Identity files of running processes. */
   readonly run: string;
+  /** The options with which a daemon was started, in JSON. */
+  arguments(daemon: string): string;
   /** Identity of the process that runs the cluster, or the node. */
   readonly process: string;
   /** Name of the part that is being stopped; exists only meanwhile. */
@@ -44,7 +49,10 @@ export function layoutOf(dataDir: string): Layout {
     pki: join(dataDir, 'pki'),
     etcd: join(dataDir, 'etcd'),
     logs: join(dataDir, 'logs'),
+    auditPolicy: join(dataDir, 'audit-policy.json'),
+    auditLog: join(dataDir, 'logs', 'audit.log'),
     run: join(dataDir, 'run'),
+    arguments: (daemon) => join(dataDir, 'run', `${daemon}.args.json`),
     process: join(dataDir, 'run', 'orch.pid'),
     stopping: join(dataDir, 'run', 'stopping'),
     restoring: join(dataDir, 'restoring'),

@@ -26,6 +26,8 @@ export interface EtcdOptions extends Pick<EtcdArguments, 'dataDir' | 'tls' | 'in
   readonly settings: () => EtcdSettings;
   /** Chosen at each start: another program may have bound the last one, and etcd would exit again and again. */
   readonly metricsPort: () => Promise<number>;
+  /** Called with the options of each start. */
+  readonly onStart?: (args: readonly string[]) => void;
   readonly runDir: string;
   readonly logFile: string;
   readonly clock: Clock;
@@ -83,8 +85,17 @@ export function etcdChild(options: EtcdOptions): Child {
   return new Child({
     name: 'etcd',
     command: 'etcd',
-    args: async () =>
-      etcdArguments({ dataDir, tls, initialCluster, metricsPort: await metricsPort(), settings: settings() }),
+    args: async () => {
+      const args = etcdArguments({
+        dataDir,
+        tls,
+        initialCluster,
+        metricsPort: await metricsPort(),
+        settings: settings(),
+      });
+      options.onStart?.(args);
+      return args;
+    },
     // etcd refuses to start on a processor that it does not support, unless its name is given.
     env: process.arch === 'arm64' ? { ETCD_UNSUPPORTED_ARCH: 'arm64' } : {},
     runDir: options.runDir,

@@ -24,7 +24,7 @@ t.test('a new directory gets a complete PKI, and the next start keeps it', async
   t.same(second, first);
   for (const file of await readdir(directory)) {
     const mode = (await stat(join(directory, file))).mode & 0o777;
-    t.equal(mode, file.endsWith('.key') ? 0o600 : 0o644, file);
+    t.equal(mode, 0o600, file);
   }
 });
 

@@ -170,6 +170,6 @@ async function ensureServiceAccountKeys(files: FileStore, type: 'ec' | 'rsa'): P
   const privateKey = stored ?? privateKeyToPem(keys.privateKey);
   const publicKey = publicKeyToPem(keys.publicKey);
   if (stored === undefined) await files.write('sa.key', privateKey, 0o600);
-  if ((await files.read('sa.pub')) !== publicKey) await files.write('sa.pub', publicKey, 0o644);
+  if ((await files.read('sa.pub')) !== publicKey) await files.write('sa.pub', publicKey, 0o600);
   return { privateKey, publicKey, ...paths };
 }

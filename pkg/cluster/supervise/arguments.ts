@@ -25,6 +25,14 @@ function commandLine(args: Arguments, more: readonly string[] = []): string[] {
   return [...own, ...more.map((option) => `--${option}`)];
 }
 
+export interface AuditFiles {
+  readonly policy: string;
+  readonly log: string;
+}
+
+/** Age in days, number and size in megabytes of rotated audit logs, as the CIS benchmark recommends them. */
+const auditRotation = { maxAge: 30, maxBackup: 10, maxSize: 100 };
+
 export interface ApiServerArguments {
   readonly dialect: Dialect;
   readonly etcd: ForeignEtcd | undefined;
@@ -35,6 +43,10 @@ export interface ApiServerArguments {
   readonly serviceRange: string;
   readonly featureGates?: Gates | undefined;
   readonly verbosity: number;
+  /** Serve profiles at `/debug/pprof/`; absent: the daemon's default. */
+  readonly profiling?: boolean;
+  /** Absent: no audit log. */
+  readonly audit?: AuditFiles | undefined;
   /** The user's options, `name=value`. */
   readonly more?: readonly string[] | undefined;
   /** Files of the cluster's certificates and keys. */
@@ -53,7 +65,7 @@ export interface ApiServerArguments {
 }
 
 export function apiServerArguments(options: ApiServerArguments): string[] {
-  const { dialect, etcd, files, more } = options;
+  const { audit, dialect, etcd, files, more } = options;
   const args: Arguments = {
     dialect: dialect.name,
     'etcd-servers': etcd?.endpoints,
@@ -88,10 +100,24 @@ export function apiServerArguments(options: ApiServerArguments): string[] {
     'service-account-issuer': serviceAccountIssuer(dialect),
     'service-account-signing-key-file': files.serviceAccountKey,
     'service-account-key-file': files.serviceAccountPublicKey,
+    ...(audit === undefined ? {} : auditArguments(audit)),
+    profiling: options.profiling,
     'feature-gates': gatesText(options.featureGates),
     v: options.verbosity,
   };
   return commandLine(args, more);
+}
+
+/** In batches, so that requests do not wait for the disk. */
+function auditArguments({ policy, log }: AuditFiles): Arguments {
+  return {
+    'audit-policy-file': policy,
+    'audit-log-path': log,
+    'audit-log-mode': 'batch',
+    'audit-log-maxage': auditRotation.maxAge,
+    'audit-log-maxbackup': auditRotation.maxBackup,
+    'audit-log-maxsize': auditRotation.maxSize,
+  };
 }
 
 /** Issuer of service account tokens: the API's address inside the cluster. */
@@ -109,6 +135,8 @@ export interface LoopArguments {
   readonly leaderElect: boolean;
   readonly featureGates?: Gates | undefined;
   readonly verbosity: number;
+  /** Serve profiles at `/debug/pprof/`; absent: the daemon's default. */
+  readonly profiling?: boolean;
   /** The user's options, `name=value`. */
   readonly more?: readonly string[] | undefined;
 }
@@ -136,6 +164,8 @@ export function controllerManagerArguments(
     /** Range of all pods, or one of each family. */
     readonly podRange: string;
     readonly serviceRange: string;
+    /** Each controller acts as its own service account. */
+    readonly ownAccounts?: boolean;
     /** Key files; undefined in one process. */
     readonly files: Pick<ClusterPki, 'authority' | 'serviceAccount'> | undefined;
   },
@@ -148,6 +178,7 @@ export function controllerManagerArguments(
     controllers: ['*', 'bootstrapsigner', 'tokencleaner'],
     'cluster-cidr': options.podRange,
     'service-cluster-ip-range': options.serviceRange,
+    'use-service-account-credentials': options.ownAccounts,
     'root-ca-file': files?.authority.certificateFile,
     'service-account-private-key-file': files?.serviceAccount.privateKeyFile,
     'cluster-signing-cert-file': files?.authority.certificateFile,
@@ -167,6 +198,7 @@ function loopArguments(options: LoopArguments): Arguments {
     'secure-port': port,
     'cert-dir': certDir,
     'leader-elect': leaderElect,
+    profiling: options.profiling,
     'feature-gates': gatesText(featureGates),
     v: verbosity,
   };

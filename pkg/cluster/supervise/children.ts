@@ -20,6 +20,7 @@ import {
   schedulerArguments,
 } from '#cluster/supervise/arguments.js';
 import { filesOf, type Infrastructure } from '#cluster/supervise/infrastructure.js';
+import { agentRecord, recordArguments } from '#cluster/supervise/recorded-arguments.js';
 import { withClient } from '#cluster/supervise/scheduler-config.js';
 import { untilDone } from '#cluster/supervise/stall-timeout.js';
 import { PartGroup } from '#cluster/supervise/stop-parts.js';
@@ -105,7 +106,7 @@ export class ChildDaemons implements DaemonSupervisor {
     const manager = this.#child('orch-controller-manager', dialect.components.controllerManager, async () =>
       controllerManagerArguments({
         ...(await this.#loopArguments('controller-manager', managerPort)),
-        ...{ podRange, serviceRange },
+        ...{ podRange, serviceRange, ownAccounts: true },
         more: daemonOptions.controllerManager,
         files: this.#infrastructure.pki,
       }),
@@ -138,11 +139,12 @@ export class ChildDaemons implements DaemonSupervisor {
     const { layout } = this.#context;
     const { nodeIPs } = this.#infrastructure;
     const { name, place, runtime = { endpoint: simulatedEndpoint } } = node;
-    const agent = this.#child('nodeagent', agentName(this.#context, name), async () => {
+    const command = async () => {
       const port = await freeOrAny(preferredNodeAgentPort(place), nodeIPs[0] ?? loopback);
       const own = { port, config: layout.componentConfig(`node-${name}`), runtime };
       return nodeAgentCommand(this.#context, this.#infrastructure, node, own);
-    });
+    };
+    const agent = this.#child('nodeagent', agentName(this.#context, name), command, agentRecord(name));
     await startChild(this.#group, agent);
   }
 
@@ -158,6 +160,7 @@ export class ChildDaemons implements DaemonSupervisor {
       leaderElect: this.#isElecting,
       featureGates: start.featureGates,
       verbosity: start.verbosity,
+      profiling: false,
     };
   }
 
@@ -169,12 +172,22 @@ export class ChildDaemons implements DaemonSupervisor {
     return port;
   }
 
-  #child(program: string, name: string, args: () => readonly string[] | Promise<readonly string[]>): Child {
+  /** @param record Name of the record of its options. */
+  #child(
+    program: string,
+    name: string,
+    args: () => readonly string[] | Promise<readonly string[]>,
+    record = program,
+  ): Child {
     const { layout, clock, log } = this.#context;
     return new Child({
       name,
       command: process.execPath,
-      args: async () => [...daemonNodeFlags(program), join(programsFolder(), program, 'main.js'), ...(await args())],
+      args: async () => {
+        const own = await args();
+        recordArguments(layout, record, own);
+        return [...daemonNodeFlags(program), join(programsFolder(), program, 'main.js'), ...own];
+      },
       env: daemonEnvironment,
       runDir: layout.run,
       logFile: join(layout.logs, `${name}.log`),

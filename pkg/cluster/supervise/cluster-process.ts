@@ -13,6 +13,8 @@ import { type ApiServerSetup, buildApiServer } from '#apiserver/build/build.js';
 import type { CompleteApiServer } from '#apiserver/build/complete-api-server.js';
 import { apiServerOptions } from '#apiserver/options/options.js';
 import { apiServerRules } from '#apiserver/options/rules.js';
+import { serviceAccountUser } from '#apiserver/serviceaccount/claims.js';
+import type { Client } from '#client/client.js';
 import { ApiEventRecorder } from '#client/events/recorder.js';
 import { SharedInformerFactory } from '#client/informer/factory.js';
 import { dropManagedFields } from '#client/informer/transforms.js';
@@ -28,6 +30,7 @@ import type { ClusterPki } from '#cluster/pki/cluster-pki.js';
 import { ElectableLeadership } from '#cluster/supervise/electable-leadership.js';
 import type { SigningAuthorities } from '#controllers/csrsigning/controller.js';
 import { ControllerManager } from '#controllers/manager.js';
+import { serviceAccountOf } from '#controllers/options/names.js';
 import { controllerManagerOptions, controllerManagerRules } from '#controllers/options/options.js';
 import { cloudOf } from '#controllers/setup/cloud.js';
 import { rootCertificates, signingAuthorities } from '#controllers/setup/key-material.js';
@@ -165,6 +168,17 @@ export class ClusterProcess {
     return client;
   }
 
+  /** A client of the controller's own service account. */
+  #controllerClient(controller: string, context: RequestContext): Client {
+    const { dialect } = this.#options;
+    // As with tokens, the controller that signs them has none of its own.
+    if (controller === 'serviceaccount-token') return this.clientFor(dialect.users.controllerManager, [], context);
+    const namespace = dialect.namespaces.system;
+    const { serviceAccounts } = dialect.groups;
+    const name = serviceAccountUser(namespace, serviceAccountOf(controller));
+    return this.clientFor(name, [serviceAccounts, `${serviceAccounts}:${namespace}`], context);
+  }
+
   async startApiServer(): Promise<void> {
     const { dialect, clock, log, random, metrics, store, newUID, machineAddresses } = this.#options;
     const values = valuesOf(apiServerOptions(dialect), this.#options.apiServerArguments, apiServerRules, log);
@@ -203,6 +217,9 @@ export class ClusterProcess {
     const rootCA = await rootCertificates(certificateFile);
     const manager = new ControllerManager(values, {
       client: managerClient,
+      ...(values['use-service-account-credentials']
+        ? { clientFor: (controller: string) => this.#controllerClient(controller, { fence: managers.fence, tracer }) }
+        : {}),
       leadership: managers,
       informers,
       dialect,

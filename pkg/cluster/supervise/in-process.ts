@@ -13,6 +13,7 @@ import {
 } from '#cluster/supervise/arguments.js';
 import { ClusterProcess } from '#cluster/supervise/cluster-process.js';
 import type { Infrastructure } from '#cluster/supervise/infrastructure.js';
+import { agentRecord, recordArguments } from '#cluster/supervise/recorded-arguments.js';
 import {
   apiServerCommand,
   type DaemonSupervisor,
@@ -33,27 +34,36 @@ export class InProcessDaemons implements DaemonSupervisor {
   readonly #process: ClusterProcess;
 
   constructor(context: ClusterContext, infrastructure: Infrastructure) {
-    const { dialect, clock, log, verbosity, settings, start } = context;
+    const { dialect, clock, layout, log, verbosity, settings, start } = context;
     const { daemonOptions, featureGates, schedulerConfig } = start;
-    const loops = loopsInProcess({ dialect, featureGates, verbosity: start.verbosity });
+    const loops = { ...loopsInProcess({ dialect, featureGates, verbosity: start.verbosity }), profiling: false };
     this.#context = context;
     this.#infrastructure = infrastructure;
     this.metrics = createRegistry({ dialect, process: context.process });
+    const commands = {
+      apiServer: apiServerCommand(context, infrastructure),
+      controllerManager: controllerManagerArguments({
+        ...loops,
+        podRange: settings.podRange,
+        serviceRange: settings.serviceRange,
+        ownAccounts: true,
+        more: daemonOptions.controllerManager,
+        files: undefined,
+      }),
+      scheduler: schedulerArguments({ ...loops, more: daemonOptions.scheduler, schedulerConfig }),
+    };
+    recordArguments(layout, 'orch-apiserver', commands.apiServer);
+    recordArguments(layout, 'orch-controller-manager', commands.controllerManager);
+    recordArguments(layout, 'orch-scheduler', commands.scheduler);
     this.#process = new ClusterProcess({
       ...{ dialect, clock, log, verbosity, env, random: Math.random, metrics: this.metrics, pki: infrastructure.pki },
       // Addresses of nodes come first: the API server is advertised at the first address.
       machineAddresses: [...infrastructure.nodeIPs, ...hostAddresses()],
       ...(settings.server === undefined ? {} : { candidate: settings.server.name }),
       ...(settings.store === 'memory' ? { store: new MemoryStore({ clock }) } : {}),
-      apiServerArguments: apiServerCommand(context, infrastructure),
-      controllerManagerArguments: controllerManagerArguments({
-        ...loops,
-        podRange: settings.podRange,
-        serviceRange: settings.serviceRange,
-        more: daemonOptions.controllerManager,
-        files: undefined,
-      }),
-      schedulerArguments: schedulerArguments({ ...loops, more: daemonOptions.scheduler, schedulerConfig }),
+      apiServerArguments: commands.apiServer,
+      controllerManagerArguments: commands.controllerManager,
+      schedulerArguments: commands.scheduler,
     });
   }
 
@@ -84,13 +94,15 @@ export class InProcessDaemons implements DaemonSupervisor {
     const { dialect, clock } = this.#context;
     const { name, place, runtime } = node;
     const own = { port: preferredNodeAgentPort(place), config: undefined, runtime };
+    const command = nodeAgentCommand(this.#context, this.#infrastructure, node, own);
+    recordArguments(this.#context.layout, agentRecord(name), command);
     await this.#process.startNode({
       name,
       dependencies: async (tracer) =>
         runtime === undefined
           ? simulatedDependencies({ dialect, clock })
           : { cri: await connectRuntime(runtime.endpoint, { clock, tracer }) },
-      arguments: nodeAgentCommand(this.#context, this.#infrastructure, node, own),
+      arguments: command,
     });
   }
 }

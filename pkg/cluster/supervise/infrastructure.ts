@@ -26,7 +26,9 @@ import { type EtcdPki, ensureEtcdPki } from '#cluster/pki/etcd-pki.js';
 import type { Child } from '#cluster/process/child.js';
 import { claimPort, portIsFree, randomPort } from '#cluster/process/ports.js';
 import { replaceFile } from '#cluster/process/replace-file.js';
+import { ensureAuditPolicy } from '#cluster/supervise/audit-policy.js';
 import type { ContainerRuntimes, NodeRuntime } from '#cluster/supervise/container-runtimes.js';
+import { recordArguments } from '#cluster/supervise/recorded-arguments.js';
 import { serviceAddressOf } from '#cluster/supervise/service-address.js';
 import { PartGroup } from '#cluster/supervise/stop-parts.js';
 import { step } from '#cluster/terminal/progress.js';
@@ -66,6 +68,7 @@ export async function startInfrastructure(context: ClusterContext): Promise<Infr
   const { settings, layout, progress, running } = context;
   for (const folder of [layout.run, layout.logs, layout.pki]) mkdirSync(folder, { recursive: true, mode: 0o700 });
   clearTargets(layout);
+  if (settings.store !== 'memory') ensureAuditPolicy(layout.auditPolicy, context.dialect);
   const server = `https://127.0.0.1:${settings.apiPort}`;
   const nodeIPs = await addressesOfNodes(context);
   const certificates = await step(progress, 'certificates', () => makeCertificates(context, nodeIPs));
@@ -223,6 +226,7 @@ async function startStore(context: ClusterContext, pki: EtcdPki): Promise<Starte
     // Read again at each start: the cluster may have been opened to other servers.
     settings: () => readSettings(layout.settings) ?? settings,
     initialCluster: await membership?.enter(),
+    onStart: (args) => recordArguments(layout, 'etcd', args),
     tls: { caFile, certFile, keyFile },
     clock,
     log,

@@ -14,6 +14,7 @@ import type { ContainerRuntimes } from '#cluster/supervise/container-runtimes.js
 import { addressesOfNodes, podLogsDir } from '#cluster/supervise/infrastructure.js';
 import { setUpNameServer } from '#cluster/supervise/name-server.js';
 import { podNetworkOf, setUpServiceProxy } from '#cluster/supervise/node-network.js';
+import { agentRecord, recordArguments } from '#cluster/supervise/recorded-arguments.js';
 import { step } from '#cluster/terminal/progress.js';
 import type { Daemon } from '#daemon/daemon.js';
 import { parseOptions } from '#daemon/options/parse.js';
@@ -43,28 +44,27 @@ export async function startJoinedNode(
   const config = layout.componentConfig(`node-${name}`);
   const bootstrapConfig = layout.componentConfig('bootstrap');
   const preferred = preferredNodeAgentPort(0);
-  const agent = await createAgent(
-    context,
-    nodeAgentArguments({
-      dialect,
-      nodeName: name,
-      nodeIPs,
-      port: (await portIsFree(preferred, nodeIPs[0] ?? '127.0.0.1')) ? preferred : 0,
-      config,
-      certificates: { bootstrapConfig: existsSync(bootstrapConfig) ? bootstrapConfig : undefined },
-      rootDir: layout.node(name),
-      podLogsDir: podLogsDir(layout, name),
-      runtime: runtimes[0] ?? { endpoint: simulatedEndpoint },
-      pauseImage,
-      dns: dns(0),
-      proxy: proxy(0),
-      network: podNetworkOf(context, 0),
-      featureGates: context.start.featureGates,
-      verbosity: context.start.verbosity,
-      more: context.start.daemonOptions.nodeAgent,
-      files: { ca: layout.joinedCa, certificate: undefined, key: undefined },
-    }),
-  );
+  const args = nodeAgentArguments({
+    dialect,
+    nodeName: name,
+    nodeIPs,
+    port: (await portIsFree(preferred, nodeIPs[0] ?? '127.0.0.1')) ? preferred : 0,
+    config,
+    certificates: { bootstrapConfig: existsSync(bootstrapConfig) ? bootstrapConfig : undefined },
+    rootDir: layout.node(name),
+    podLogsDir: podLogsDir(layout, name),
+    runtime: runtimes[0] ?? { endpoint: simulatedEndpoint },
+    pauseImage,
+    dns: dns(0),
+    proxy: proxy(0),
+    network: podNetworkOf(context, 0),
+    featureGates: context.start.featureGates,
+    verbosity: context.start.verbosity,
+    more: context.start.daemonOptions.nodeAgent,
+    files: { ca: layout.joinedCa, certificate: undefined, key: undefined },
+  });
+  recordArguments(layout, agentRecord(name), args);
+  const agent = await createAgent(context, args);
   const stop = new AbortController();
   const failed = agent.start(stop.signal);
   failed.catch(() => undefined);

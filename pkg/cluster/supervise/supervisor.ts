@@ -73,13 +73,15 @@ export async function runDaemons(
 
 /** Command line of the API server. */
 export function apiServerCommand(context: ClusterContext, { etcd, nodeIPs, pki }: Infrastructure): string[] {
-  const { dialect, settings, start } = context;
+  const { dialect, layout, settings, start } = context;
   const { bindAddress, daemonOptions, featureGates, verbosity } = start;
   return apiServerArguments({
     ...{ dialect, etcd, bindAddress, featureGates, verbosity },
     port: settings.apiPort,
     advertiseAddress: advertisedAddress(context, nodeIPs),
     serviceRange: settings.serviceRange,
+    profiling: false,
+    audit: settings.store === 'memory' ? undefined : { policy: layout.auditPolicy, log: layout.auditLog },
     more: daemonOptions.apiServer,
     files: apiServerFiles(pki),
   });
