@@ -31,6 +31,7 @@ import { PodGCController } from '#controllers/podgc/controller.js';
 import { PVCProtectionController } from '#controllers/pvcprotection/controller.js';
 import { PVProtectionController } from '#controllers/pvprotection/controller.js';
 import { ReplicaSetController } from '#controllers/replicaset/controller.js';
+import type { Ranking } from '#controllers/replicaset/ranking.js';
 import { replicaSetKind, replicationControllerKind } from '#controllers/replicaset/replicated-kinds.js';
 import { ResourceQuotaController } from '#controllers/resourcequota/controller.js';
 import { RootCAController } from '#controllers/rootca/controller.js';
@@ -99,7 +100,9 @@ export const controllerGates: readonly FeatureGateName[] = [
   'JobReadyPods',
   'JobTrackingWithFinalizers',
   'LegacyServiceAccountTokenNoAutoGeneration',
+  'LogarithmicScaleDown',
   'MaxUnavailableStatefulSet',
+  'PodDeletionCost',
   'StatefulSetAutoDeletePVC',
   'StatefulSetMinReadySeconds',
   'StorageVersionAPI',
@@ -110,6 +113,10 @@ const daemonSetConcurrency = 2;
 
 /** The concurrency of controllers for which 1.24 has no option. */
 const unspecifiedConcurrency = 5;
+
+function rankingBy(gates: FeatureGates): Ranking {
+  return { costs: gates.enabled('PodDeletionCost'), logarithmic: gates.enabled('LogarithmicScaleDown') };
+}
 
 /** By name in `--controllers`. */
 export const controllerFactories: Readonly<Record<string, ControllerFactory>> = {
@@ -230,9 +237,15 @@ export const controllerFactories: Readonly<Record<string, ControllerFactory>> = 
   'pv-protection': (context) => new PVProtectionController(context),
   'pvc-protection': (context) => new PVCProtectionController(context),
   replicaset: (context, { values }) =>
-    new ReplicaSetController(context, replicaSetKind, { concurrency: values['concurrent-replicaset-syncs'] }),
+    new ReplicaSetController(context, replicaSetKind, {
+      concurrency: values['concurrent-replicaset-syncs'],
+      ranking: rankingBy(new FeatureGates(values['feature-gates'])),
+    }),
   replicationcontroller: (context, { values }) =>
-    new ReplicaSetController(context, replicationControllerKind, { concurrency: values['concurrent-rc-syncs'] }),
+    new ReplicaSetController(context, replicationControllerKind, {
+      concurrency: values['concurrent-rc-syncs'],
+      ranking: rankingBy(new FeatureGates(values['feature-gates'])),
+    }),
   resourcequota: (context, { values }) =>
     new ResourceQuotaController(context, {
       concurrency: values['concurrent-resource-quota-syncs'],

@@ -127,7 +127,7 @@ export class ApiServer implements Daemon {
     this.#set = resources;
     this.scheme = resources.scheme;
     this.resources = resources.table;
-    const responder = new Responder(dialect, resources.codec);
+    const responder = new Responder(dialect, resources.codec, resources.gate('APIResponseCompression'));
     this.#responder = responder;
     this.#auditor = access.audit?.(resources.codec);
     this.#writer = this.#makeWriter();

@@ -39,6 +39,8 @@ export interface AggregatedDiscoveryOptions {
   readonly dialect: Dialect;
   readonly resources: ResourceTable;
   readonly turns: Pick<TurnQueue, 'pause'>;
+  /** True when the feature gate is on. */
+  readonly gate: (name: string) => boolean;
 }
 
 interface CachedDocument {
@@ -79,7 +81,8 @@ export class AggregatedDiscovery {
     const headers = { etag, vary: 'Accept-Encoding, Accept' };
     if (hasEntity(context.request, etag)) return { status: 304, headers, body: undefined };
     const type = `application/json;g=${form.group};v=${form.version};as=APIGroupDiscoveryList`;
-    return gzipDocumentResponse(context, content, { ...headers, 'content-type': type }, minGzipBytes);
+    const gzipFrom = this.#options.gate('APIResponseCompression') ? minGzipBytes : Number.POSITIVE_INFINITY;
+    return gzipDocumentResponse(context, content, { ...headers, 'content-type': type }, gzipFrom);
   }
 
   #document(form: AggregatedForm, root: string, groups: () => readonly GroupVersions[]): Promise<TaggedDocument> {
@@ -117,7 +120,7 @@ export class AggregatedDiscovery {
       metadata: { name, creationTimestamp: null },
       versions: served.map((version) => ({
         version,
-        resources: resourcesOf(resourceDocuments(resources, name, version, dialect), name, version),
+        resources: resourcesOf(resourceDocuments(resources, name, version, { dialect, hashes: false }), name, version),
         freshness: 'Current',
       })),
     };

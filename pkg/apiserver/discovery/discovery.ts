@@ -21,6 +21,8 @@ export interface DiscoveryOptions {
   readonly responder: Responder;
   readonly resources: ResourceTable;
   readonly turns: Pick<TurnQueue, 'pause'>;
+  /** True when the feature gate is on. */
+  readonly gate: (name: string) => boolean;
   /** Versions that other servers serve. */
   readonly remote: () => Iterable<RemoteVersion>;
   /** Resolves once all definitions in the store are served. */
@@ -90,8 +92,9 @@ export class Discovery {
   }
 
   #resources(context: RequestContext, group: string, version: string): Promise<ApiResponse> {
-    const { responder, resources, dialect } = this.#options;
-    const documents = resourceDocuments(resources, group, version, dialect);
+    const { responder, resources, dialect, gate } = this.#options;
+    const hashes = gate('StorageVersionHash');
+    const documents = resourceDocuments(resources, group, version, { dialect, hashes });
     if (documents.length === 0) throw pathNotFound();
     // Documents with only custom resources do not restrict the method.
     if ([...resources.of(group, version)].some(({ edition }) => edition === undefined)) requireReading(context);

@@ -97,6 +97,12 @@ function singularName({ declaration, edition }: ServedResource): string {
   return edition === undefined ? '' : declaration.singular;
 }
 
+export interface DocumentOptions {
+  readonly dialect: Dialect;
+  /** Whether documents of stored resources have the hash of their stored version. */
+  readonly hashes: boolean;
+}
+
 /**
  * A group version's resources by name, each before its subresources: sorted by name for built-in kinds, and with the status
  * first for definitions, as 1.24 adds them.
@@ -105,7 +111,7 @@ export function resourceDocuments(
   table: ResourceTable,
   group: string,
   version: string,
-  dialect: Dialect,
+  { dialect, hashes }: DocumentOptions,
 ): ApiResourceDocument[] {
   const documents: ApiResourceDocument[] = [];
   for (const resource of [...table.of(group, version)].sort(byName)) {
@@ -118,7 +124,7 @@ export function resourceDocuments(
       verbs: declaration.verbs,
       ...(declaration.shortNames === undefined ? {} : { shortNames: declaration.shortNames }),
       ...(declaration.categories === undefined ? {} : { categories: declaration.categories }),
-      ...(isStored(declaration.verbs) ? { storageVersionHash: storageVersionHash(resource) } : {}),
+      ...(hashes && isStored(declaration.verbs) ? { storageVersionHash: storageVersionHash(resource) } : {}),
     });
     const declared = [...(declaration.subresources ?? [])];
     const ordered = declared.sort((a, b) => (a.name < b.name ? -1 : 1));

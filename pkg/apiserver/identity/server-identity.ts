@@ -13,11 +13,19 @@ import type { FeatureGateName } from '#daemon/options/groups/feature-gate-table.
 
 /** Feature gates of the server itself, besides those of kinds. */
 export const serverGates: readonly FeatureGateName[] = [
+  'APIListChunking',
+  'APIResponseCompression',
   'APIServerIdentity',
   'APIServerTracing',
+  'DryRun',
+  'OpenAPIEnums',
+  'OpenAPIV3',
   'PodSecurity',
+  'RemainingItemCount',
+  'ServerSideApply',
   'ServerSideFieldValidation',
   'StorageVersionAPI',
+  'StorageVersionHash',
 ];
 
 export interface ServerIdentityOptions {

@@ -9,7 +9,7 @@ import { type ForeignPart, withFreeNames } from '#apiserver/openapi/aggregated-d
 import type { DocumentFormat } from '#apiserver/openapi/document-formats.js';
 import type { PathDocument, SchemaDocument } from '#apiserver/openapi/document-types.js';
 import { addPaths } from '#apiserver/openapi/operations.js';
-import { type OpenApiVersion, SchemaCollector } from '#apiserver/openapi/schemas.js';
+import { type OpenApiVersion, openAPIEnumsGate, SchemaCollector } from '#apiserver/openapi/schemas.js';
 import { type DeflatedPart, deflatePart } from '#apiserver/representation/gzip-document.js';
 import type { DescribedResource, ServedResource } from '#apiserver/resources/served-resource.js';
 
@@ -124,8 +124,9 @@ export class Fragments {
   }
 
   #collector({ version }: DocumentFormat): SchemaCollector {
-    const { dialect, scheme } = this.#options;
-    return new SchemaCollector(dialect, version, scheme.type('meta.v1.ListMeta'));
+    const { dialect, scheme, gate } = this.#options;
+    const enums = gate(openAPIEnumsGate);
+    return new SchemaCollector(dialect, version, { listMeta: scheme.type('meta.v1.ListMeta'), enums });
   }
 
   #add(

@@ -19,7 +19,8 @@ import { Digests } from '#apiserver/openapi/document-digests.js';
 import { type DocumentFormat, formats } from '#apiserver/openapi/document-formats.js';
 import { Fragments } from '#apiserver/openapi/document-fragments.js';
 import { plainDocuments } from '#apiserver/openapi/plain-documents.js';
-import type { OpenApiVersion } from '#apiserver/openapi/schemas.js';
+import { type OpenApiVersion, openAPIEnumsGate } from '#apiserver/openapi/schemas.js';
+import { applyGate, fieldValidationGate } from '#apiserver/registry/write-request.js';
 import { deflatePart, GzipDocument, gzipDocumentResponse } from '#apiserver/representation/gzip-document.js';
 import { acceptsGzip } from '#apiserver/representation/respond.js';
 import type { ResourceTable } from '#apiserver/resources/resource-table.js';
@@ -56,6 +57,9 @@ interface Index {
 /** Groups of servers that 1.24 runs in front of the server with the documents. */
 const aggregated = ['apiregistration', 'metrics'] as const;
 
+/** Feature gates that change the contents of documents. */
+const contentGates = [openAPIEnumsGate, fieldValidationGate, applyGate];
+
 /** Shorter documents are sent uncompressed, as in 1.24. */
 const minGzipBytes = 1400;
 const yearMs = 365 * 24 * 3600 * 1000;
@@ -64,18 +68,21 @@ export class OpenApi {
   readonly #options: OpenApiOptions;
   readonly #units: Fragments;
   readonly #digests: Digests;
+  /** What else the documents depend on. */
+  readonly #form: readonly string[];
   #index: Index | undefined;
 
   constructor(options: OpenApiOptions) {
     this.#options = options;
     this.#units = new Fragments(options);
     this.#digests = new Digests(options.scheme);
+    this.#form = contentGates.map((name) => `${name} ${options.gate(name)}`);
   }
 
   /** Undefined for other paths. Throws 404 for group versions that are not served. */
   serve(context: RequestContext): Promise<ApiResponse> | undefined {
     const [root, version, ...rest] = context.info.segments;
-    if (root !== 'openapi') return undefined;
+    if (root !== 'openapi' || (version === 'v3' && !this.#options.gate('OpenAPIV3'))) return undefined;
     const index = this.#current();
     if (version === 'v2' && rest.length === 0) return this.#document(context, index, '', index.v2, 2);
     if (version !== 'v3') throw pathNotFound();
@@ -165,7 +172,7 @@ export class OpenApi {
   async #digest({ digests }: Index, name: string, { builtIn, custom, foreign }: DocumentContents): Promise<string> {
     let cached = digests.get(name);
     if (cached === undefined) {
-      const parts = foreign.map(({ hash }) => hash);
+      const parts = [...this.#form, ...foreign.map(({ hash }) => hash)];
       cached = await this.#digests.document([...builtIn, ...custom], parts, this.#options.turns);
       digests.set(name, cached);
     }

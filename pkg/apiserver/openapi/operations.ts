@@ -11,7 +11,7 @@ import type {
 } from '#apiserver/openapi/document-types.js';
 import { extend } from '#apiserver/openapi/names.js';
 import type { OpenApiVersion, SchemaCollector } from '#apiserver/openapi/schemas.js';
-import { fieldValidationGate } from '#apiserver/registry/write-request.js';
+import { applyGate, fieldValidationGate } from '#apiserver/registry/write-request.js';
 import type { DescribedResource } from '#apiserver/resources/served-resource.js';
 
 interface Verb {
@@ -171,7 +171,8 @@ function operation(context: PathsContext, subject: Subject, verb: Verb): Operati
   const answer = answerSchema(context, subject, verb);
   const isCustom = subject.resource.type.prune !== undefined;
   const media = ['application/json', 'application/yaml', ...(isCustom ? [] : [dialect.protobufMediaType])];
-  const patches = isCustom ? customPatchMedia : patchMedia;
+  const supported = isCustom ? customPatchMedia : patchMedia;
+  const patches = context.gate(applyGate) ? supported : supported.filter((media) => media !== applyMedia);
   const answered = response(version, answer, media);
   const offered = verb.query.filter((name) => gated[name] === undefined || context.gate(gated[name]));
   const types = verb.options.map((name) => context.scheme.type(`meta.v1.${name}Options`));
@@ -199,11 +200,12 @@ function operation(context: PathsContext, subject: Subject, verb: Verb): Operati
   return document;
 }
 
+const applyMedia = 'application/apply-patch+yaml';
 const patchMedia = [
   'application/json-patch+json',
   'application/merge-patch+json',
   'application/strategic-merge-patch+json',
-  'application/apply-patch+yaml',
+  applyMedia,
 ];
 
 const customPatchMedia = patchMedia.filter((media) => !media.includes('strategic'));

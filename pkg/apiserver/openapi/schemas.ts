@@ -8,6 +8,9 @@ import { definitionName, extend } from '#apiserver/openapi/names.js';
 
 export type OpenApiVersion = 2 | 3;
 
+/** The feature gate behind the lists of allowed values. */
+export const openAPIEnumsGate = 'OpenAPIEnums';
+
 const scalars: Readonly<Record<Scalar, { readonly type: string; readonly format?: string }>> = {
   string: { type: 'string' },
   bytes: { type: 'string', format: 'byte' },
@@ -35,6 +38,13 @@ const objectProperties: Readonly<Record<string, SchemaDocument>> = {
 const metadataDescription =
   "Standard object's metadata: name, labels, annotations and owners, or the version of a list.";
 
+export interface SchemaOptions {
+  /** Metadata of custom kinds' lists. */
+  readonly listMeta?: TypeInfo | undefined;
+  /** Whether fields of built-in kinds list their allowed values. */
+  readonly enums?: boolean;
+}
+
 /** Collects the definitions that one document needs, following references. */
 export class SchemaCollector {
   readonly schemas: Record<string, SchemaDocument> = {};
@@ -45,8 +55,10 @@ export class SchemaCollector {
 
   readonly #listMeta: TypeInfo | undefined;
 
-  /** `listMeta`: metadata of custom kinds' lists. */
-  constructor(dialect: Dialect, version: OpenApiVersion, listMeta?: TypeInfo) {
+  readonly #enums: boolean;
+
+  constructor(dialect: Dialect, version: OpenApiVersion, { listMeta, enums = true }: SchemaOptions = {}) {
+    this.#enums = enums;
     this.#dialect = dialect;
     this.#version = version;
     this.#listMeta = listMeta;
@@ -174,7 +186,8 @@ export class SchemaCollector {
       schema.$ref !== undefined && needsMore && this.#version === 3 ? { allOf: [schema] } : schema;
     if (field.doc !== undefined) target.description = field.doc;
     if (field.schemaDefault !== undefined) target.default = field.schemaDefault;
-    if (field.enumValues !== undefined && field.container === 'single') target.enum = field.enumValues;
+    const { enumValues } = field;
+    if (this.#enums && enumValues !== undefined && field.container === 'single') target.enum = enumValues;
     this.#extensions(target, field);
     return target;
   }

@@ -23,6 +23,7 @@ export async function deleteCollection(operation: Operation): Promise<ApiRespons
   const { version, limit, token } = listRequest(registry.dialect, query, {
     scope: scopeOf(resource, namespace),
     uncached: isUncached(resource),
+    paged: registry.gate('APIListChunking'),
   });
   const result = await resource.storage.list({
     scope: scopeOf(resource, namespace),

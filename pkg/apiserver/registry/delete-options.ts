@@ -10,7 +10,7 @@ import { type RequestContext, warn } from '#apiserver/http/request-context.js';
 import { flag, integer } from '#apiserver/http/request-info.js';
 import type { Operation } from '#apiserver/registry/operation.js';
 import { invalidOptions } from '#apiserver/registry/request-errors.js';
-import { type BodyReader, bodyEncoding, dryRunFailures } from '#apiserver/registry/write-request.js';
+import { type BodyReader, bodyEncoding, dryRunFailures, requireDryRuns } from '#apiserver/registry/write-request.js';
 import { pauseOf } from '#apiserver/registry/write-steps.js';
 
 export type PropagationPolicy = 'Orphan' | 'Background' | 'Foreground';
@@ -29,6 +29,7 @@ const policies = ['Foreground', 'Background', 'Orphan'] as const satisfies reado
 
 /** The options of a request that deletes a resource's objects. Adds the kind's warning if the client chose no propagation. */
 export async function deleteOptionsFor({ registry, context, resource }: Operation): Promise<DeleteOptions> {
+  requireDryRuns(registry, context.info);
   const options = await deleteOptions(registry, context);
   const { deletionWarning } = resource.strategy;
   const isSaid = options.propagationPolicy !== undefined || options.orphanDependents !== undefined;

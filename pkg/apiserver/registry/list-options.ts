@@ -34,34 +34,43 @@ export function isUncached({ ttlSeconds }: { readonly ttlSeconds?: number | unde
   return ttlSeconds !== undefined;
 }
 
-/** Parses a list request. `scope` bounds continue tokens. Throws 400 or 422 for invalid combinations. */
+export interface ListSettings {
+  /** Bounds continue tokens. */
+  readonly scope: string;
+  readonly uncached?: boolean;
+  /** False: lists are whole, and `limit` and `continue` are ignored. */
+  readonly paged?: boolean;
+}
+
+/** Parses a list request. Throws 400 or 422 for invalid combinations. */
 export function listRequest(
   dialect: Dialect,
   query: URLSearchParams,
-  { scope, uncached = false }: { readonly scope: string; readonly uncached?: boolean },
+  { scope, uncached = false, paged = true }: ListSettings,
 ): ListRequest {
   const match = query.get('resourceVersionMatch') ?? '';
   const text = query.get('resourceVersion') ?? '';
-  const continuing = query.get('continue') ?? '';
-  const limit = count(query, 'limit');
+  const token = query.get('continue') ?? '';
+  const most = count(query, 'limit');
   // Only watches use it, but lists also refuse a malformed one.
   count(query, 'timeoutSeconds');
-  checkMatch(dialect, { match, resourceVersion: text, continuing, watch: false });
+  checkMatch(dialect, { match, resourceVersion: text, continuing: token, watch: false });
   if (query.has('sendInitialEvents')) {
     const path = FieldPath.of('sendInitialEvents');
     throw invalidOptions(dialect, 'ListOptions', [forbiddenField(path, 'sendInitialEvents is forbidden for list')]);
   }
+  const [continuing, limit] = paged ? [token, most] : ['', 0];
   // 1.24 answers these lists from its store, which words a malformed version differently from its cache.
   const stored = uncached || continuing !== '' || (limit > 0 && text !== '0') || match === 'Exact';
   const revision = text === '' ? 0n : stored ? storedVersion(text) : requestedVersion(text);
   if (continuing !== '') {
-    const token = decodeContinue(continuing, scope);
+    const from = decodeContinue(continuing, scope);
     if (text !== '' && text !== '0') {
       throw badRequest('specifying resource version is not allowed when using continue');
     }
     const version: ReadVersion =
-      token.revision === undefined ? { kind: 'latest' } : { kind: 'exact', revision: token.revision };
-    return { version, limit, token };
+      from.revision === undefined ? { kind: 'latest' } : { kind: 'exact', revision: from.revision };
+    return { version, limit, token: from };
   }
   if (text === '') return { version: { kind: 'latest' }, limit };
   if (revision === 0n) return { version: { kind: 'any' }, limit };

@@ -18,7 +18,6 @@ import {
 } from '#apiserver/representation/list-document.js';
 import { listNotAcceptable, partialJson } from '#apiserver/representation/partial-metadata.js';
 import { protobufItems } from '#apiserver/representation/protobuf-items.js';
-import { acceptsGzip } from '#apiserver/representation/respond.js';
 import { gzipHeaders, gzipThresholdBytes, partsResponse } from '#apiserver/representation/streaming.js';
 import { includeObject, rowJson, tableMembers } from '#apiserver/representation/table.js';
 import { converted, type ServedResource, scopeOf } from '#apiserver/resources/served-resource.js';
@@ -36,7 +35,8 @@ export async function listObjects(operation: Operation<ListContext>): Promise<Ap
   const { query, namespace } = context.info;
   const scope = scopeOf(resource, namespace);
   const match = selection(resource, context.info);
-  const request = listRequest(registry.dialect, query, { scope, uncached: isUncached(resource) });
+  const paged = registry.gate('APIListChunking');
+  const request = listRequest(registry.dialect, query, { scope, uncached: isUncached(resource), paged });
   const result = await readPage(resource, scope, request, match, context.signal);
   return listResponse(operation, { result, form, whole: match === undefined });
 }
@@ -79,11 +79,13 @@ async function readPage(
   }
 }
 
-function listMetadata(result: ListResult): Record<string, unknown> {
+function listMetadata({ gate }: Pick<ListContext, 'gate'>, result: ListResult): Record<string, unknown> {
   const metadata: Record<string, unknown> = { resourceVersion: String(result.revision) };
   if (result.nextKey !== undefined) {
     metadata['continue'] = encodeContinue({ revision: result.revision, startKey: result.nextKey });
-    if (result.remaining !== undefined) metadata['remainingItemCount'] = result.remaining;
+    if (result.remaining !== undefined && gate('RemainingItemCount')) {
+      metadata['remainingItemCount'] = result.remaining;
+    }
   }
   return metadata;
 }
@@ -105,7 +107,7 @@ export async function listResponse(
   const conversion = converted(resource, result.entries, context);
   if (conversion !== undefined) await conversion;
   const contentType = mediaTypeOf(format, registry.dialect);
-  const gzip = acceptsGzip(context.request);
+  const gzip = registry.responder.compresses(context);
   const compressed = gzip && whole ? registry.compressed : undefined;
   const { turns } = registry;
   if (format === 'protobuf') {
@@ -116,7 +118,7 @@ export async function listResponse(
     return encodedListResponse(jsonList(operation, result), { contentType, compressed, turns });
   }
   if (transform?.kind === 'PartialObjectMetadataList' && result.entries.length === 0) {
-    return registry.responder.object(context, emptyPartialList(result, transform), 200, form);
+    return registry.responder.object(context, emptyPartialList(listMetadata(registry, result), transform), 200, form);
   }
   const document = listDocument(operation, result, transform);
   const render = format === 'yaml' ? yamlParts : pretty ? prettyParts : compactParts;
@@ -124,16 +126,16 @@ export async function listResponse(
 }
 
 /** 1.24 leaves `items` null if there is nothing to reduce to metadata. */
-function emptyPartialList(result: ListResult, { kind, group, version }: Transform): object {
-  return { kind, apiVersion: `${group}/${version}`, metadata: listMetadata(result), items: null };
+function emptyPartialList(metadata: object, { kind, group, version }: Transform): object {
+  return { kind, apiVersion: `${group}/${version}`, metadata, items: null };
 }
 
 const nextItem = Buffer.from(',{');
 const nothing = Buffer.alloc(0);
 const jsonTail = Buffer.from(']}\n');
 
-function jsonHead(resource: ServedResource, result: ListResult) {
-  const metadata = listMetadata(result);
+function jsonHead({ registry, resource }: Operation<ListContext>, result: ListResult) {
+  const metadata = listMetadata(registry, result);
   return {
     kind: listKind(resource),
     apiVersion: resource.apiVersion,
@@ -154,7 +156,7 @@ function isBuiltIn({ registry, resource }: Operation<ListContext>): boolean {
 function jsonList(operation: Operation<ListContext>, result: ListResult): EncodedList {
   const { resource } = operation;
   const { entries } = result;
-  const head = JSON.stringify(jsonHead(resource, result)).slice(0, -1);
+  const head = JSON.stringify(jsonHead(operation, result)).slice(0, -1);
   return {
     form: `json ${resource.apiVersion}`,
     head: Buffer.from(`${head},"items":[${entries.length === 0 ? '' : '{'}`),
@@ -190,7 +192,7 @@ async function protobufList(
       : { apiVersion: `${transform.group}/${transform.version}`, kind: transform.kind };
   return {
     form: name,
-    ...codec.protobufListEnds(type, listMetadata(result), size),
+    ...codec.protobufListEnds(type, listMetadata(registry, result), size),
     entries: result.entries,
     skipped: 0,
     bytesOf: itemOf,
@@ -204,7 +206,7 @@ function listDocument(
   transform: Transform | undefined,
 ): ListDocument {
   const { registry, context, resource } = operation;
-  const metadata = listMetadata(result);
+  const metadata = listMetadata(registry, result);
   if (transform?.kind === 'Table') {
     const options = {
       transform,
@@ -220,7 +222,7 @@ function listDocument(
   }
   const { skipped, bytesOf } = jsonItems(resource, isBuiltIn(operation));
   return {
-    head: jsonHead(resource, result),
+    head: jsonHead(operation, result),
     itemsName: 'items',
     items: encodeEach(result.entries, (entry) => itemOf(bytesOf(entry), skipped)),
   };

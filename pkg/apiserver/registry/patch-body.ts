@@ -23,6 +23,7 @@ import { strategicMergePatch } from '#apimachinery/patch/strategic-merge-patch.j
 import type { TypeInfo } from '#apimachinery/schema/type-info.js';
 import { toJSON, undecoded } from '#apiserver/bodies/parse-ahead.js';
 import { type RequestContext, warn } from '#apiserver/http/request-context.js';
+import { applyGate } from '#apiserver/registry/write-request.js';
 import { pauseOf } from '#apiserver/registry/write-steps.js';
 
 export type PatchKind = 'json' | 'merge' | 'strategic' | 'apply';
@@ -49,8 +50,12 @@ const allKinds: readonly PatchKind[] = Object.values(mediaTypes);
 const customKinds: readonly PatchKind[] = ['json', 'merge', 'apply'];
 
 /** The kinds of patch that a resource supports: custom kinds have no merge strategies. */
-export function patchKinds({ type }: { readonly type: TypeInfo }): readonly PatchKind[] {
-  return type.prune === undefined ? allKinds : customKinds;
+export function patchKinds(
+  { type }: { readonly type: TypeInfo },
+  { gate }: { readonly gate: (name: string) => boolean },
+): readonly PatchKind[] {
+  const kinds = type.prune === undefined ? allKinds : customKinds;
+  return gate(applyGate) ? kinds : kinds.filter((kind) => kind !== 'apply');
 }
 
 /** True for the media type of any kind of patch. */

@@ -42,7 +42,7 @@ export async function patchObject(operation: Operation, profile: UpdateProfile):
   const { registry, context, resource } = operation;
   const form = negotiateObject(operation);
   const options = patchOptions(operation);
-  const patch = await readPatch(context, registry.turns, patchKinds(resource));
+  const patch = await readPatch(context, registry.turns, patchKinds(resource, registry));
   await pauseOf(operation)();
   const run = patch.kind === 'apply' ? apply : change;
   const { entry, created } = await run(operation, { patch, profile, options });
@@ -58,7 +58,7 @@ interface PatchRun {
 /** Options common to all patches. Throws 415 for a body that is not a patch, and 422. */
 export function patchOptions({ registry, context, resource }: Operation): WriteOptions {
   const { query } = context.info;
-  const applies = patchKind(context, patchKinds(resource)) === 'apply';
+  const applies = patchKind(context, patchKinds(resource, registry)) === 'apply';
   const failures: FieldFailure[] = [];
   if (!applies && query.has('force')) {
     failures.push(forbiddenField(FieldPath.of('force'), 'may not be specified for non-apply patch'));

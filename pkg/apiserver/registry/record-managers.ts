@@ -14,6 +14,7 @@ import { type RequestContext, warn } from '#apiserver/http/request-context.js';
 import { type MutatingCall, runAdmission } from '#apiserver/registry/admit.js';
 import type { ManagedWrite } from '#apiserver/registry/managed-fields.js';
 import type { Operation } from '#apiserver/registry/operation.js';
+import { applyGate } from '#apiserver/registry/write-request.js';
 import { isLarge } from '#apiserver/registry/write-steps.js';
 import type { Entry } from '#storage/resource-storage.js';
 
@@ -67,7 +68,10 @@ export interface RecordedWrite extends Pick<ManagedWrite, 'object' | 'old' | 'ma
   readonly stored?: Entry;
 }
 
-/** Sets the object's managedFields, or none if it is too large to store with them: 1.24 drops them when its store refuses. */
+/**
+ * Sets the object's managedFields, or none if the feature gate is off or the object is too large to store with them: 1.24 drops
+ * them when its store refuses.
+ */
 export function recordManagers(
   { registry, context, resource }: Operation,
   { stored, ...recorded }: RecordedWrite,
@@ -75,7 +79,7 @@ export function recordManagers(
 ): MaybePromise<void> {
   const { object, old } = recorded;
   const sized = { ...(stored && { stored }), ...(old === undefined && { managedAs: resource.type }) };
-  if (tooLargeToStore(context, object, sized) !== undefined) {
+  if (!registry.gate(applyGate) || tooLargeToStore(context, object, sized) !== undefined) {
     delete object.metadata.managedFields;
     return undefined;
   }

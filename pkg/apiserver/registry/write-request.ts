@@ -7,7 +7,7 @@ import { type Encoding, requestEncoding } from '#apimachinery/codec/negotiate.js
 import type { Dialect } from '#apimachinery/dialect.js';
 import type { Draft } from '#apimachinery/draft.js';
 import { isPrintable, quoted } from '#apimachinery/errors/message-values.js';
-import type { FieldFailure } from '#apimachinery/errors/status.js';
+import { badRequest, type FieldFailure } from '#apimachinery/errors/status.js';
 import { invalidValue, notSupported, tooLong } from '#apimachinery/validation/failure.js';
 import { FieldPath } from '#apimachinery/validation/path.js';
 import { type RequestContext, warn } from '#apiserver/http/request-context.js';
@@ -25,12 +25,20 @@ export interface WriteOptions {
 
 const maxFieldManager = 128;
 
+/** The feature gate behind server-side apply and the managers of fields. */
+export const applyGate = 'ServerSideApply';
+
 /** The feature gate behind `fieldValidation`. */
 export const fieldValidationGate = 'ServerSideFieldValidation';
 
-const fieldValidations = ['', 'Ignore', 'Strict', 'Warn'];
-
 type Server = Pick<StrategyEnvironment, 'dialect' | 'gate'>;
+
+/** Throws 400 for a request to try something while the feature gate is off. An empty parameter is such a request, too. */
+export function requireDryRuns({ gate }: Pick<Server, 'gate'>, { query }: RequestContext['info']): void {
+  if (query.has('dryRun') && !gate('DryRun')) throw badRequest('the dryRun feature is disabled');
+}
+
+const fieldValidations = ['', 'Ignore', 'Strict', 'Warn'];
 
 /**
  * Throws 422 with all unsupported values. `kind` names the options in messages; `own` are failures of parameters that only
@@ -43,6 +51,7 @@ export function writeOptions(
   own: readonly FieldFailure[] = [],
 ): WriteOptions {
   const { query } = context.info;
+  requireDryRuns(server, context.info);
   const fieldManager = query.get('fieldManager') ?? '';
   const fieldValidation = query.get('fieldValidation') ?? '';
   const dryRuns = query.getAll('dryRun');

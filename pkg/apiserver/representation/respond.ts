@@ -26,7 +26,11 @@ export class Responder {
   /** Names of the built-in groups. */
   readonly #groups: ReadonlySet<string>;
 
-  constructor(dialect: Dialect, codec: Codec) {
+  readonly #compresses: boolean;
+
+  /** `compresses`: false where the feature gate is off. */
+  constructor(dialect: Dialect, codec: Codec, compresses = true) {
+    this.#compresses = compresses;
     this.#dialect = dialect;
     this.#codec = codec;
     this.#groups = new Set(codec.scheme.resources.map(({ groupName }) => groupName));
@@ -49,6 +53,11 @@ export class Responder {
     });
   }
 
+  /** Whether to compress a large response for this client. */
+  compresses(context: Pick<RequestContext, 'request'>): boolean {
+    return this.#compresses && acceptsGzip(context.request);
+  }
+
   encode(value: object, form: Pick<Negotiated, 'format' | 'pretty'>): Buffer {
     switch (form.format) {
       case 'json':
@@ -69,7 +78,7 @@ export class Responder {
   /** Responds with encoded bytes of that format. */
   bytes(context: RequestContext, body: Buffer, format: Encoding, status = 200): MaybePromise<ApiResponse> {
     const headers: Record<string, string> = { 'content-type': mediaTypeOf(format, this.#dialect) };
-    if (body.length < gzipThresholdBytes || !acceptsGzip(context.request)) return { status, headers, body };
+    if (body.length < gzipThresholdBytes || !this.compresses(context)) return { status, headers, body };
     Object.assign(headers, gzipHeaders);
     return compress(body, { level: gzipLevel }).then((compressed) => ({ status, headers, body: compressed }));
   }

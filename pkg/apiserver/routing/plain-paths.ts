@@ -65,7 +65,7 @@ export function plainPaths(options: PlainPathsOptions): Endpoint {
 const unlisted = /^\/(?:configz$|debug\/)|\*$/;
 
 /** All paths, for the index at `/`. */
-function allPaths({ resources, remote, paths, healthChecks }: PlainPathsOptions): string[] {
+function allPaths({ resources, remote, paths, healthChecks, gate }: PlainPathsOptions): string[] {
   const groups = groupsOf(resources, remote()).filter(({ name }) => name !== '');
   const versions = groups.flatMap(({ name, versions: served }) => [
     name,
@@ -74,7 +74,8 @@ function allPaths({ resources, remote, paths, healthChecks }: PlainPathsOptions)
   // Additional handlers may replace fixed paths.
   const checks = healthChecks.flatMap(({ name, endpoints }) => endpoints.map((endpoint) => `/${endpoint}/${name}`));
   const own = Object.keys(paths).filter((path) => !unlisted.test(path));
-  return [...new Set([...fixedPaths, ...versions.map((name) => `/apis/${name}`), ...checks, ...own])].sort();
+  const fixed = gate('OpenAPIV3') ? fixedPaths : fixedPaths.filter((path) => !path.startsWith('/openapi/v3'));
+  return [...new Set([...fixed, ...versions.map((name) => `/apis/${name}`), ...checks, ...own])].sort();
 }
 
 async function metricsResponse(registry: Registry): Promise<ApiResponse> {

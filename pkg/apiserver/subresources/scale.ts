@@ -111,7 +111,7 @@ async function readScaleChange(operation: Operation, type: TypeRef): Promise<Sca
   }
   if (context.info.verb !== 'patch') throw methodNotServed(resource.qualified, context.info.verb);
   const options = patchOptions(operation);
-  const patch = await readPatch(context, registry.turns, patchKinds(resource));
+  const patch = await readPatch(context, registry.turns, patchKinds(resource, registry));
   const findings = patchFindings(patch, options.fieldValidation);
   const fields = registry.codec.typeOf(type);
   if (patch.kind === 'apply') {

@@ -8,7 +8,7 @@ import { parseTime } from '#apimachinery/clock.js';
 import type { JobCounts, JobObservation } from '#controllers/job/counts.js';
 import { completionIndex, hasIndex, isIndexed, pendingIndexes } from '#controllers/job/indexes.js';
 import { isTrackedPod } from '#controllers/job/tracking.js';
-import { podsToDelete } from '#controllers/replicaset/ranking.js';
+import { plainRanking, podsToDelete } from '#controllers/replicaset/ranking.js';
 
 /** The maximum of pods created or deleted in one reconcile, as in 1.24. */
 const burst = 500;
@@ -111,6 +111,7 @@ function desiredActive(job: Job, { active, succeeded }: JobCounts): number {
 function surplus(observation: JobObservation, counts: JobCounts, now: number): Pod[] {
   const { dialect, job, tracked } = observation;
   const { active, done } = counts;
+  const choice = { dialect, now, ranking: plainRanking };
   const removed = new Set<Pod>();
   // The deletion of a pod without finalizer was interrupted; the pod cannot be counted.
   if (tracked) for (const pod of active) if (!isTrackedPod(dialect, pod)) removed.add(pod);
@@ -122,12 +123,12 @@ function surplus(observation: JobObservation, counts: JobCounts, now: number): P
       else byIndex.set(index, [...(byIndex.get(index) ?? []), pod]);
     }
     for (const duplicates of byIndex.values()) {
-      for (const pod of podsToDelete(dialect, duplicates, [], duplicates.length - 1, now)) removed.add(pod);
+      for (const pod of podsToDelete(duplicates, { ...choice, count: duplicates.length - 1 })) removed.add(pod);
     }
   }
   const left = active.filter((pod) => !removed.has(pod));
   const excess = left.length - desiredActive(job, { ...counts, active: left });
-  return [...removed, ...podsToDelete(dialect, left, [], Math.max(0, excess), now)];
+  return [...removed, ...podsToDelete(left, { ...choice, count: Math.max(0, excess) })];
 }
 
 function nextIndexes({ dialect, job }: JobObservation, { active, done }: JobCounts, count: number) {

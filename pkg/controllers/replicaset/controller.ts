@@ -19,10 +19,13 @@ import { PodOwners } from '#controllers/framework/pod-owners.js';
 import { slowStart } from '#controllers/framework/slow-start.js';
 import { nextAvailableMs, planReplicas, planStatus, type ReplicaFailure } from '#controllers/replicaset/plan.js';
 import { podFromTemplate } from '#controllers/replicaset/pod-template.js';
+import { defaultRanking, type Ranking } from '#controllers/replicaset/ranking.js';
 import type { Replicated, ReplicatedKind } from '#controllers/replicaset/replicated-kinds.js';
 
 export interface ReplicaSetOptions {
   readonly concurrency: number;
+  /** Absent: that of the gates' defaults. */
+  readonly ranking?: Ranking;
 }
 
 export class ReplicaSetController<T extends Replicated> implements Controller {
@@ -34,11 +37,13 @@ export class ReplicaSetController<T extends Replicated> implements Controller {
   readonly #loop: ReconcileLoop;
   readonly #podOwners: PodOwners<T>;
   readonly #podControl: PodControl;
+  readonly #ranking: Ranking;
 
   constructor(context: ControllerContext, kind: ReplicatedKind<T>, options: ReplicaSetOptions) {
     this.name = kind.controllerName;
     this.#context = context;
     this.#kind = kind;
+    this.#ranking = options.ranking ?? defaultRanking;
     this.#sets = sharedInformer(context.informers, kind.type);
     this.#pods = sharedInformer(context.informers, podType);
     indexByController(this.#sets);
@@ -86,6 +91,7 @@ export class ReplicaSetController<T extends Replicated> implements Controller {
       set,
       pods,
       relatedPods: () => this.#relatedPods(set),
+      ranking: this.#ranking,
     };
     for (const action of planReplicas(observation, this.#context.clock.now())) {
       switch (action.kind) {

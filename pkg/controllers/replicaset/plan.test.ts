@@ -2,7 +2,7 @@ import t from 'tap';
 import type { Pod } from '#api/core/v1/types.gen.js';
 import { orchDialect as dialect } from '#apimachinery/dialect.js';
 import { burstReplicas, nextAvailableMs, planReplicas, planStatus } from '#controllers/replicaset/plan.js';
-import { podsToDelete } from '#controllers/replicaset/ranking.js';
+import { plainRanking, podsToDelete, defaultRanking as ranking } from '#controllers/replicaset/ranking.js';
 import type { Replicated } from '#controllers/replicaset/replicated-kinds.js';
 
 const now = Date.parse('2022-05-03T12:00:00Z');
@@ -58,7 +58,7 @@ t.test('the pod with the lowest rank is deleted first', (t) => {
   for (const [name, first, second] of rows) {
     const pods = [pod('second', second), pod('first', first)];
     t.same(
-      podsToDelete(dialect, pods, [], 1, now).map((each) => each.metadata.name),
+      podsToDelete(pods, { dialect, count: 1, now, ranking }).map((each) => each.metadata.name),
       ['first'],
       name,
     );
@@ -70,17 +70,34 @@ t.test('pods that share their node with related pods are deleted first', (t) => 
   const traits: Traits = { readySince: 500 };
   const pods = [pod('lonely', { ...traits, node: 'n1' }), pod('crowded', { ...traits, node: 'n2' })];
   const related = [...pods, pod('sibling', { ...traits, node: 'n2' })];
-  t.equal(podsToDelete(dialect, pods, related, 1, now)[0]?.metadata.name, 'crowded');
-  t.equal(podsToDelete(dialect, pods, related, 5, now).length, 2);
+  t.equal(podsToDelete(pods, { dialect, related, count: 1, now, ranking })[0]?.metadata.name, 'crowded');
+  t.equal(podsToDelete(pods, { dialect, related, count: 5, now, ranking }).length, 2);
   t.end();
 });
 
 t.test('the UID decides between similar ages', (t) => {
   const a = pod('a', { node: 'n1', readySince: 600 });
   const b = pod('b', { node: 'n1', readySince: 601 });
-  t.equal(podsToDelete(dialect, [b, a], [], 1, now)[0], a);
+  t.equal(podsToDelete([b, a], { dialect, count: 1, now, ranking })[0], a);
   const c = pod('c', { node: 'n1', readySince: 600 });
-  t.equal(podsToDelete(dialect, [c, b], [], 1, now)[0], b, 'the UID decides');
+  t.equal(podsToDelete([c, b], { dialect, count: 1, now, ranking })[0], b, 'the UID decides');
+  t.end();
+});
+
+t.test('with the gates off, times are compared exactly and costs do not count', (t) => {
+  const choose = (a: Traits, b: Traits, of: typeof ranking) =>
+    podsToDelete([pod('a', a), pod('b', b)], { dialect, count: 1, now, ranking: of })[0]?.metadata.name;
+  const exact = { costs: true, logarithmic: false };
+  const node = 'n1';
+  t.equal(choose({ node, readySince: 600 }, { node, readySince: 601 }, ranking), 'a', 'the UID decides');
+  t.equal(choose({ node, readySince: 601 }, { node, readySince: 600 }, exact), 'b', 'ready for less time');
+  t.equal(choose({ node, age: 600 }, { node, age: 599 }, exact), 'b', 'younger');
+  t.equal(choose({ node, cost: '5' }, { node, cost: '-5' }, exact), 'b', 'costs less');
+  t.equal(
+    choose({ node, cost: '5', age: 10 }, { node, cost: '-5', age: 20 }, plainRanking),
+    'a',
+    'younger in spite of the cost',
+  );
   t.end();
 });
 
@@ -110,7 +127,7 @@ t.test('the plan creates or deletes the difference', (t) => {
   ];
   for (const [name, owner, count, want] of rows) {
     const pods = many(count);
-    t.match(planReplicas({ dialect, set: owner, pods, relatedPods: () => pods }, now), want as object, name);
+    t.match(planReplicas({ dialect, set: owner, pods, relatedPods: () => pods, ranking }, now), want as object, name);
   }
   t.end();
 });

@@ -8,7 +8,7 @@ import type { Dialect } from '#apimachinery/dialect.js';
 import type { Draft } from '#apimachinery/draft.js';
 import { semanticEqual } from '#apimachinery/equality.js';
 import { selectorFromLabels } from '#apimachinery/selectors/labels.js';
-import { podsToDelete } from '#controllers/replicaset/ranking.js';
+import { podsToDelete, type Ranking } from '#controllers/replicaset/ranking.js';
 import type { Replicated, ReplicatedCondition } from '#controllers/replicaset/replicated-kinds.js';
 
 /** The maximum of pods created or deleted in one reconcile, as in 1.24. */
@@ -25,15 +25,17 @@ export interface ReplicaObservation {
   readonly pods: readonly Pod[];
   /** Pods of all sets with the same manager; called only when pods must be deleted. */
   readonly relatedPods: () => readonly Pod[];
+  readonly ranking: Ranking;
 }
 
-export function planReplicas({ dialect, set, pods, relatedPods }: ReplicaObservation, now: number): ReplicaAction[] {
+export function planReplicas(observation: ReplicaObservation, now: number): ReplicaAction[] {
+  const { dialect, set, pods, relatedPods, ranking } = observation;
   if (set.metadata.deletionTimestamp !== undefined) return [];
   const desired = set.spec.replicas ?? 1;
   if (pods.length < desired) return [{ kind: 'create', count: Math.min(desired - pods.length, burstReplicas) }];
   if (pods.length === desired) return [];
   const count = Math.min(pods.length - desired, burstReplicas);
-  return [{ kind: 'delete', pods: podsToDelete(dialect, pods, relatedPods(), count, now) }];
+  return [{ kind: 'delete', pods: podsToDelete(pods, { dialect, related: relatedPods(), count, now, ranking }) }];
 }
 
 export interface ReplicaFailure {

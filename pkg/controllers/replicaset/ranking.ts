@@ -20,16 +20,32 @@ interface Ranked {
   readonly createdMs: number | undefined;
 }
 
-/**
- * The `count` pods to delete first. `related`: pods of all sets with the same manager; pods that share their node with
- * many of them are deleted earlier.
- */
+export interface Ranking {
+  /** Whether the annotation with the cost of a deletion counts (gate PodDeletionCost). */
+  readonly costs: boolean;
+  /** Whether ages with the same power of two are equal (gate LogarithmicScaleDown). */
+  readonly logarithmic: boolean;
+}
+
+/** Jobs know neither costs nor powers of two: 1.24 ranks their pods by ActivePods. */
+export const plainRanking: Ranking = { costs: false, logarithmic: false };
+
+export const defaultRanking: Ranking = { costs: true, logarithmic: true };
+
+export interface DeletionChoice {
+  readonly dialect: Dialect;
+  /** Pods of all sets with the same manager; pods that share their node with many of them are deleted earlier. */
+  readonly related?: readonly Pod[];
+  /** How many pods to choose. */
+  readonly count: number;
+  readonly now: number;
+  readonly ranking: Ranking;
+}
+
+/** The pods to delete first. */
 export function podsToDelete(
-  dialect: Dialect,
   pods: readonly Pod[],
-  related: readonly Pod[],
-  count: number,
-  now: number,
+  { dialect, related = [], count, now, ranking }: DeletionChoice,
 ): Pod[] {
   if (count >= pods.length) return [...pods];
   const perNode = new Map<string, number>();
@@ -38,13 +54,17 @@ export function podsToDelete(
     if (isPodActive(pod)) perNode.set(node, (perNode.get(node) ?? 0) + 1);
   }
   return pods
-    .map((pod) => rank(dialect, pod, perNode))
-    .sort((a, b) => compare(a, b, now))
+    .map((pod) => rank(dialect, pod, { perNode, costs: ranking.costs }))
+    .sort((a, b) => compare(a, b, ranking.logarithmic ? now : undefined))
     .slice(0, Math.max(0, count))
     .map(({ pod }) => pod);
 }
 
-function rank(dialect: Dialect, pod: Pod, perNode: ReadonlyMap<string, number>): Ranked {
+function rank(
+  dialect: Dialect,
+  pod: Pod,
+  { perNode, costs }: { readonly perNode: ReadonlyMap<string, number>; readonly costs: boolean },
+): Ranked {
   const node = pod.spec.nodeName ?? '';
   const ready = isPodReady(pod);
   return {
@@ -52,7 +72,7 @@ function rank(dialect: Dialect, pod: Pod, perNode: ReadonlyMap<string, number>):
     assigned: node === '' ? 0 : 1,
     phase: phaseOrder[pod.status?.phase ?? ''] ?? 0,
     ready: ready ? 1 : 0,
-    cost: deletionCost(dialect, pod),
+    cost: costs ? deletionCost(dialect, pod) : 0,
     crowd: -(perNode.get(node) ?? 0),
     readySinceMs: ready ? milliseconds(getPodCondition(pod.status, 'Ready')?.lastTransitionTime) : undefined,
     restarts: Math.max(0, ...(pod.status?.containerStatuses ?? []).map((status) => status.restartCount)),
@@ -73,7 +93,8 @@ function milliseconds(time: string | undefined): number | undefined {
   return Number.isNaN(ms) ? undefined : ms;
 }
 
-function compare(a: Ranked, b: Ranked, now: number): number {
+/** `now`: undefined to compare times exactly. */
+function compare(a: Ranked, b: Ranked, now: number | undefined): number {
   for (const key of ['assigned', 'phase', 'ready', 'cost', 'crowd'] as const) {
     if (a[key] !== b[key]) return a[key] - b[key];
   }
@@ -85,9 +106,16 @@ function compare(a: Ranked, b: Ranked, now: number): number {
   return 0;
 }
 
-/** Younger pods first. Ages with the same power of two count as equal; then the UID decides. */
-function compareAges(aMs: number | undefined, bMs: number | undefined, a: Pod, b: Pod, now: number): number {
+/** Younger pods first. With `now`, ages with the same power of two count as equal; then the UID decides. */
+function compareAges(
+  aMs: number | undefined,
+  bMs: number | undefined,
+  a: Pod,
+  b: Pod,
+  now: number | undefined,
+): number {
   if (aMs === undefined || bMs === undefined) return aMs === undefined ? -1 : 1;
+  if (now === undefined) return bMs - aMs;
   const difference = logAge(aMs, now) - logAge(bMs, now);
   if (difference !== 0) return difference;
   return (a.metadata.uid ?? '') < (b.metadata.uid ?? '') ? -1 : 1;

@@ -10,7 +10,8 @@ import { controllerManagerProgram } from '#cmd/orch-controller-manager/program.j
 import { ingressProgram } from '#cmd/orch-ingress/program.js';
 import { proxyProgram } from '#cmd/orch-proxy/program.js';
 import { schedulerProgram } from '#cmd/orch-scheduler/program.js';
-import { featureGateTable } from '#daemon/options/groups/feature-gate-table.js';
+import { type FeatureGateName, featureGateTable } from '#daemon/options/groups/feature-gate-table.js';
+import { idleGate } from '#daemon/options/groups/idle-gates.js';
 import { configOnlyFields } from '#nodeagent/options/config/file.js';
 
 // Tests run compiled, below dist.
@@ -107,7 +108,10 @@ t.test('every gate acts or has a reason in the reference', async (t) => {
       t.match(effect, says, `${name} ${gate}`);
     }
   }
-  for (const gate of acting) t.match(text, new RegExp(`['"\`.]${gate}\\b`), `${gate} is read`);
+  for (const gate of acting) {
+    t.match(text, new RegExp(`['"\`.]${gate}\\b`), `${gate} is read`);
+    t.equal(idleGate(gate as FeatureGateName), undefined, `${gate} acts: it needs no reason`);
+  }
 });
 
 t.test('fields of a configuration file without an effect have a reason', async (t) => {

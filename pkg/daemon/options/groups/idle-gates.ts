@@ -24,19 +24,10 @@ const otherSystem = never('nodes run Linux only');
 const unread = always('release 1.24 does not read the gate, either: the feature stays on');
 
 const idle: Readonly<Partial<Record<FeatureGateName, IdleGate>>> = {
-  APIListChunking: always('lists are always split as clients request it'),
   APIPriorityAndFairness: never('only the number of requests in flight is limited'),
-  APIResponseCompression: always('responses are always compressed for clients that accept it'),
-  DryRun: always('requests may always be tried without effect'),
   ExecProbeTimeout: always('commands of probes always have a deadline'),
-  LogarithmicScaleDown: always('pods of similar age always count as equal'),
   NodeOutOfServiceVolumeDetach: never('taints of nodes do not detach volumes'),
-  OpenAPIEnums: always('the schemas always list allowed values'),
-  OpenAPIV3: always('the documents are always served'),
-  RemainingItemCount: always('lists always count what remains'),
-  ServerSideApply: always('objects may always be applied'),
   ServiceIPStaticSubrange: never('cluster IPs are allocated from the whole range'),
-  StorageVersionHash: always('discovery always has the hashes'),
   VolumeCapacityPriority: never('nodes are not scored by the capacity of their volumes'),
   AdvancedAuditing: unread,
   AltOSDSR: otherSystem,
