@@ -8,7 +8,7 @@ import { EtcdAdmin, EtcdAdminError } from '#etcd-admin/admin.js';
 import { SnapshotError, verifySnapshot, writeSnapshot } from '#etcd-admin/snapshot.js';
 import { EtcdUpkeep } from '#etcd-admin/upkeep.js';
 import { EtcdStore } from '#storage/etcd/etcd-store.js';
-import { prefixEnd } from '#storage/store.js';
+import { prefixEnd } from '#storage/sorted-map.js';
 import { startEtcd, startEtcdCluster } from '#test/etcd.js';
 
 t.setTimeout(240_000);

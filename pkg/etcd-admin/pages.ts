@@ -1,5 +1,6 @@
 /** Reads a whole range at one revision, page by page. */
-import { type KeyValue, prefixEnd, type Revision, type Store } from '#storage/store.js';
+import { prefixEnd } from '#storage/sorted-map.js';
+import type { KeyValue, Revision, Store } from '#storage/store.js';
 
 export interface Page {
   readonly kvs: readonly KeyValue[];

@@ -5,7 +5,8 @@ import { silentLogger } from '#daemon/log/logger.js';
 import { compactRegularly } from '#storage/compaction.js';
 import { MemoryStore } from '#storage/memory/memory-store.js';
 import { createStorageMetrics, type StorageMetrics } from '#storage/metrics.js';
-import { prefixEnd, type Revision, type Store } from '#storage/store.js';
+import { prefixEnd } from '#storage/sorted-map.js';
+import type { Revision, Store } from '#storage/store.js';
 
 interface Server {
   /** Lets one period pass; resolves when the server waits again. */

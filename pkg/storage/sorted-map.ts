@@ -209,3 +209,9 @@ function rank(chunks: readonly Chunk<unknown>[], key: string): number {
   for (let i = 0; i < at; i++) before += chunks[i]?.keys.length ?? 0;
   return before + lowerBound(chunks[at]?.keys ?? [], key);
 }
+
+/** The first key after all keys that start with `prefix`. */
+export function prefixEnd(prefix: string): string {
+  const last = prefix.charCodeAt(prefix.length - 1);
+  return prefix.slice(0, -1) + String.fromCharCode(last + 1);
+}

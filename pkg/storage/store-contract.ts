@@ -1,7 +1,7 @@
 /** The contract of Store as a test suite, which each implementation runs. */
 import type { Test } from 'tap';
+import { prefixEnd } from '#storage/sorted-map.js';
 import {
-  prefixEnd,
   type Revision,
   type Store,
   StoreError,

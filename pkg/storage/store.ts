@@ -142,9 +142,3 @@ export class StoreError extends Error {
     this.compacted = options?.compacted;
   }
 }
-
-/** The first key after all keys that start with `prefix`. */
-export function prefixEnd(prefix: string): string {
-  const last = prefix.charCodeAt(prefix.length - 1);
-  return prefix.slice(0, -1) + String.fromCharCode(last + 1);
-}

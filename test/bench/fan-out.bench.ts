@@ -10,7 +10,8 @@
 import { parseArgs } from 'node:util';
 import { realClock } from '#apimachinery/clock.js';
 import { EtcdStore } from '#storage/etcd/etcd-store.js';
-import { type KeyValue, prefixEnd } from '#storage/store.js';
+import { prefixEnd } from '#storage/sorted-map.js';
+import type { KeyValue } from '#storage/store.js';
 import { residentTreeBytes } from '#test/bench/access/memory.js';
 import { ask, prepare } from '#test/bench/access/pods.js';
 import { allServe, apiPeer, type RunningServer } from '#test/bench/access/servers.js';

@@ -7,7 +7,7 @@
 import { parseArgs } from 'node:util';
 import { LazyAbort } from '#apimachinery/cancellation.js';
 import { kubernetesDialect } from '#apimachinery/dialect.js';
-import { ServerRequest } from '#http/server/exchange.js';
+import { ServerRequest, Shares } from '#http/server/server-request.js';
 import { podBody, podName, podPath, podsPath, scratchPath } from '#test/bench/access/pods.js';
 import { figure, machineLine } from '#test/bench/report.js';
 import { startApi } from '#test/integration/daemons/api.js';
@@ -25,6 +25,7 @@ const { api } = await startApi(
   { teardown: (end: () => Promise<unknown> | unknown) => teardowns.push(end) },
   { dialect: kubernetesDialect, mode: 'Node,RBAC' },
 );
+const shares = { requests: new Shares(1000), bodyBytes: new Shares(1000) };
 /** The client's connection. */
 const peer = { address: '127.0.0.1', certificate: undefined };
 
@@ -49,6 +50,7 @@ async function ask({ method, url, body = '', type = 'application/json' }: Ask): 
     rawHeaders: [],
     peer,
     gone: new LazyAbort(),
+    shares,
     readBody: bytes.length === 0 ? undefined : async () => bytes,
     openBody: undefined,
   });

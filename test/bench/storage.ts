@@ -11,7 +11,7 @@ import { WatchCache } from '#storage/cache/watch-cache.js';
 import { EtcdStore } from '#storage/etcd/etcd-store.js';
 import { encodeStored } from '#storage/layout.js';
 import { createStorageMetrics } from '#storage/metrics.js';
-import { prefixEnd } from '#storage/store.js';
+import { prefixEnd } from '#storage/sorted-map.js';
 import { startEtcd } from '#test/etcd.js';
 
 const count = Number(process.argv[2] ?? 5000);

@@ -7,7 +7,8 @@
 import { parseArgs } from 'node:util';
 import { realClock } from '#apimachinery/clock.js';
 import { EtcdStore } from '#storage/etcd/etcd-store.js';
-import { type KeyValue, prefixEnd } from '#storage/store.js';
+import { prefixEnd } from '#storage/sorted-map.js';
+import type { KeyValue } from '#storage/store.js';
 import { MultiplexedWatches } from '#test/bench/access/multiplexed.js';
 import { ask, podBody, podName, podPath, podsPath, prepare } from '#test/bench/access/pods.js';
 import { apiPeer, type RunningServer } from '#test/bench/access/servers.js';

@@ -15,7 +15,8 @@ import t, { type Test } from 'tap';
 import type { BackupManifest } from '#cluster/backup/contents.js';
 import { layoutOf } from '#cluster/config/layout.js';
 import { findProgram } from '#cluster/machine/preflight.js';
-import { type KeyValue, prefixEnd, type Revision } from '#storage/store.js';
+import { prefixEnd } from '#storage/sorted-map.js';
+import type { KeyValue, Revision } from '#storage/store.js';
 import { eventually, root, run, startTestCluster, type TestCluster } from '#test/e2e/harness.js';
 import { ownStore } from '#test/e2e/own-store.js';
 

@@ -274,6 +274,11 @@ export function timeout(message: string, retryAfterSeconds = 0): StatusError {
   return failure(504, 'Timeout', `Timeout: ${message}`, retryAfterSeconds > 0 ? { retryAfterSeconds } : {});
 }
 
+/** 408 Timeout: the request did not arrive in time. */
+export function requestTimeout(message: string): StatusError {
+  return failure(408, 'Timeout', `Timeout: ${message}`);
+}
+
 /** 500 ServerTimeout: the operation could not be completed at this time. */
 export function serverTimeout(q: Qualified, operation: string, retryAfterSeconds: number): StatusError {
   return failure(

@@ -12,7 +12,8 @@ import { isAlreadyExists, isConflict, isNotFound } from '#apimachinery/errors/st
 import { ipFamily } from '#apimachinery/net/ip.js';
 import type { Client } from '#client/client.js';
 import type { Logger } from '#daemon/log/logger.js';
-import { prefixEnd, type Store } from '#storage/store.js';
+import { prefixEnd } from '#storage/sorted-map.js';
+import type { Store } from '#storage/store.js';
 
 export interface ApiServiceOptions {
   /** A client with all rights. */

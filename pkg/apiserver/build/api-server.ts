@@ -18,8 +18,9 @@ import { upgradeHandler } from '#apiserver/routing/upgrade.js';
 import type { Daemon } from '#daemon/daemon.js';
 import { ByteBudget } from '#http/server/byte-budget.js';
 import type { UpgradeHandler } from '#http/server/exchange.js';
-import { HttpsServer, type ServerLimits, type TLSMaterial } from '#http/server/https-server.js';
+import { HttpsServer } from '#http/server/https-server.js';
 import { ResponseWriter } from '#http/server/response-writer.js';
+import type { ServerCapacity, ServerLimits, TLSMaterial } from '#http/server/server-options.js';
 
 export interface ApiServerDependencies {
   readonly environment: ServerEnvironment;
@@ -44,6 +45,8 @@ export interface ListenOptions {
   readonly strictTransportSecurity?: string;
   /** Called per request; true asks the client to open a new HTTP/2 connection. */
   readonly goAway?: () => boolean;
+  /** Limits over all clients; absent: the server's own. */
+  readonly capacity?: Partial<ServerCapacity>;
   /** Time limits of connections; absent: 1.24's. */
   readonly limits?: Partial<ServerLimits>;
 }

@@ -8,7 +8,7 @@ import type { WorkerLink } from '#apiserver/workers/worker-link.js';
 import { holdCertificate } from '#daemon/certificates/expirations.js';
 import { loadServingCertificates, pairOf, servingFiles } from '#daemon/serving/serving-certificate.js';
 import { opensslCipher } from '#daemon/serving/tls-names.js';
-import type { TLSMaterial } from '#http/server/https-server.js';
+import type { ServerCapacity, TLSMaterial } from '#http/server/server-options.js';
 
 export interface ServingSetup {
   /** Without authorities, the server requests no client certificates. */
@@ -43,6 +43,7 @@ export async function buildServing(
     host: values['bind-address'] === '' ? '0.0.0.0' : values['bind-address'],
     port: listenOnAnyPort ? 0 : values['secure-port'],
     tls,
+    capacity: capacityOf(values, memoryBytes, worker),
     maxConcurrentStreams: values['http2-max-streams-per-connection'],
     strictTransportSecurity: values['strict-transport-security-directives'].join('; '),
     ...(chance > 0 ? { goAway: () => random() < chance } : {}),
@@ -64,7 +65,7 @@ function limitOptions(
   worker: ServingSetup['worker'],
 ): ApiServerOptions {
   const part = (limit: number) => worker?.partOf(limit) ?? limit;
-  const responseMemoryBytes = responseMemory(values['response-memory-mb'], memoryBytes);
+  const responseMemoryBytes = memoryPart(values['response-memory-mb'], memoryBytes);
   return {
     maxRequestsInFlight: part(values['max-requests-inflight']),
     maxMutatingRequestsInFlight: part(values['max-mutating-requests-inflight']),
@@ -77,10 +78,46 @@ function limitOptions(
   };
 }
 
+const kibibyte = 1024;
 const mebibyte = 1024 * 1024;
 
+/** A worker has its part of the connections, and of what they hold. */
+function capacityOf(
+  values: ApiServerValues,
+  memoryBytes: number | undefined,
+  worker: ServingSetup['worker'],
+): Partial<ServerCapacity> {
+  const { 'max-connections': connections, 'max-open-requests': requests } = values;
+  const all = {
+    connections: countFor(connections, memoryBytes, { bytesEach: 256 * kibibyte, least: 4096, most: 65_536 }),
+    requests: countFor(requests, memoryBytes, { bytesEach: 32 * kibibyte, least: 32_768, most: 524_288 }),
+    bodyBytes: memoryPart(values['request-memory-mb'], memoryBytes),
+  };
+  const parts = Object.entries(all).flatMap(([name, count]) =>
+    count === undefined ? [] : [[name, worker?.partOf(count) ?? count]],
+  );
+  return Object.fromEntries(parts);
+}
+
+interface CountRange {
+  readonly bytesEach: number;
+  readonly least: number;
+  readonly most: number;
+}
+
+/** The option's value, or as many as fit into the process's memory; undefined where neither is set. */
+function countFor(
+  count: number,
+  memoryBytes: number | undefined,
+  { bytesEach, least, most }: CountRange,
+): number | undefined {
+  if (count > 0) return count;
+  if (memoryBytes === undefined) return undefined;
+  return Math.min(most, Math.max(least, Math.floor(memoryBytes / bytesEach)));
+}
+
 /** The option's value, or a sixteenth of the process's memory; undefined where neither is set. */
-function responseMemory(megabytes: number, memoryBytes: number | undefined): number | undefined {
+function memoryPart(megabytes: number, memoryBytes: number | undefined): number | undefined {
   if (megabytes > 0) return megabytes * mebibyte;
   if (memoryBytes === undefined) return undefined;
   return Math.min(512 * mebibyte, Math.max(64 * mebibyte, Math.floor(memoryBytes / 16)));

@@ -79,6 +79,22 @@ export const genericServerOptions = {
     section,
     meaning: 'Most writing requests in flight; 0 means no limit.',
   },
+  'max-connections': {
+    type: 'int',
+    min: 0,
+    default: 0,
+    section,
+    meaning:
+      'Most open connections of all clients. An address has as many as are free, so at most half; beyond that, its new connections close the oldest ones of the user that has most. 0: one for each 256 kB of memory that the process may use, between 4096 and 65536.',
+  },
+  'max-open-requests': {
+    type: 'int',
+    min: 0,
+    default: 0,
+    section,
+    meaning:
+      'Most open requests of all users, watches included. A user has as many as are free, so at most half; further ones are refused with 429. 0: one for each 32 kB of memory that the process may use, between 32768 and 524288.',
+  },
   'max-requests-inflight': {
     type: 'int',
     default: 400,
@@ -91,6 +107,14 @@ export const genericServerOptions = {
     section,
     meaning:
       'Shortest duration in seconds of a watch without a time limit; it ends at a random time before twice that.',
+  },
+  'request-memory-mb': {
+    type: 'int',
+    min: 0,
+    default: 0,
+    section,
+    meaning:
+      'Megabytes that the bodies of all requests may hold until they are answered. A user holds as much as is free, so at most half; further bodies are refused with 429. 0: a sixteenth of the memory that the process may use, between 64 and 512.',
   },
   'request-timeout': {
     type: 'duration',

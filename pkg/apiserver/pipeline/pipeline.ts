@@ -7,7 +7,7 @@ import { andThen, type MaybePromise } from '#apimachinery/async/steps.js';
 import type { Clock } from '#apimachinery/clock.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import { DurationError, parseDuration } from '#apimachinery/duration.js';
-import { badRequest, statusOf, unauthorized } from '#apimachinery/errors/status.js';
+import { badRequest, statusOf, tooManyRequests, unauthorized } from '#apimachinery/errors/status.js';
 import type { Auditor } from '#apiserver/audit/auditor.js';
 import type { RequestAudit, StartedRequest } from '#apiserver/audit/request-audit.js';
 import { attemptedBy } from '#apiserver/audit/request-origin.js';
@@ -54,6 +54,7 @@ export interface PipelineOptions {
 
 /** How long the metrics wait for the end of work whose request got 504. */
 const followUpMs = 300_000;
+const tooManyOpen = 'You have as many open requests as the server allows, please try again later.';
 const noWebhooks = { inTurn: 0, atOnce: 0 } as const;
 
 /** Answers an authenticated and authorized request. Its errors become a Status. */
@@ -205,6 +206,7 @@ export class Pipeline {
     startedMs: number,
   ): MaybePromise<ApiResponse> {
     if (user === undefined) throw unauthorized();
+    if (scope.request.claim?.(user.name) === false) throw tooManyRequests(tooManyOpen, 1);
     scope.authenticated = true;
     scope.audit = this.#options.auditor?.begin(this.#arrived(scope, startedMs), user);
     const received = scope.audit?.received();

@@ -7,6 +7,7 @@ import type { Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import type { Clock, Timer } from '#apimachinery/clock.js';
 import { tcpKeepAliveMs } from '#daemon/serving/connection-limits.js';
+import { ClientConnections, type HeldConnection } from '#http/server/client-connections.js';
 import type { Peer } from '#http/server/exchange.js';
 
 export interface ConnectionsOptions {
@@ -15,6 +16,7 @@ export interface ConnectionsOptions {
   readonly idleMs: number;
   /** A client that accepts nothing of a complete response for this long loses it. */
   readonly stallMs: number;
+  readonly maxConnections: number;
   /** Whether clients are asked for a certificate. */
   readonly asksForCertificates: () => boolean;
 }
@@ -49,9 +51,30 @@ interface Idle {
 
 const checksPerIdleTime = 6;
 
+class SocketPeer implements Peer {
+  readonly address: string;
+  readonly certificate: Buffer | undefined;
+  user: string | undefined;
+  readonly #claimed: (user: string) => void;
+
+  constructor(address: string, certificate: Buffer | undefined, claimed: (user: string) => void) {
+    this.address = address;
+    this.certificate = certificate;
+    this.#claimed = claimed;
+  }
+
+  claim(user: string): void {
+    this.user = user;
+    this.#claimed(user);
+  }
+}
+
 export class Connections {
   readonly #options: ConnectionsOptions;
   readonly #sockets = new Set<Socket>();
+  readonly #clients: ClientConnections;
+  /** By address and port of the client. */
+  readonly #held = new Map<string, HeldConnection>();
   readonly #sessions = new Map<EndingSession, Idle>();
   /** Lives as long as the socket. */
   readonly #connections = new WeakMap<Socket, Connection>();
@@ -59,6 +82,28 @@ export class Connections {
 
   constructor(options: ConnectionsOptions) {
     this.#options = options;
+    this.#clients = new ClientConnections(options.maxConnections);
+  }
+
+  /** Connections, including those without a handshake. */
+  get count(): number {
+    return this.#clients.count;
+  }
+
+  /** Admits a connection whose handshake is to come. Others may be closed for it. */
+  admit(socket: Socket): void {
+    const { remoteAddress, remotePort } = socket;
+    if (remoteAddress === undefined) {
+      socket.destroy();
+      return;
+    }
+    const place = `${remoteAddress} ${remotePort}`;
+    const held = this.#clients.add(remoteAddress, socket);
+    this.#held.set(place, held);
+    socket.once('close', () => {
+      this.#clients.remove(held);
+      if (this.#held.get(place) === held) this.#held.delete(place);
+    });
   }
 
   add(socket: Socket): void {
@@ -66,6 +111,12 @@ export class Connections {
     socket.setKeepAlive(true, tcpKeepAliveMs);
     socket.setNoDelay(true);
     socket.once('close', () => this.#sockets.delete(socket));
+  }
+
+  /** The TLS socket of a connection is another than the admitted one. */
+  #claim({ remoteAddress, remotePort }: Socket, user: string): void {
+    const held = this.#held.get(`${remoteAddress} ${remotePort}`);
+    if (held !== undefined) this.#clients.claim(held, user);
   }
 
   addSession(session: EndingSession, connection: Connection): void {
@@ -88,7 +139,8 @@ export class Connections {
     if (connection === undefined) {
       // As presented; authenticators decide whether to trust it.
       const certificate = this.#options.asksForCertificates() ? socket.getPeerX509Certificate?.()?.raw : undefined;
-      connection = { peer: { address: socket.remoteAddress ?? '', certificate }, open: 0, served: 0, waiting: [] };
+      const peer = new SocketPeer(socket.remoteAddress ?? '', certificate, (user) => this.#claim(socket, user));
+      connection = { peer, open: 0, served: 0, waiting: [] };
       this.#connections.set(socket, connection);
     }
     return connection;

@@ -2,8 +2,6 @@
 import type { Duplex, Readable } from 'node:stream';
 import type { MaybePromise } from '#apimachinery/async/steps.js';
 import type { Cancellation, LazyAbort } from '#apimachinery/cancellation.js';
-import { badRequest, requestEntityTooLarge } from '#apimachinery/errors/status.js';
-import type { HeaderField } from '#http/http2/hpack.js';
 import type { Body } from '#http/server/body.js';
 
 export interface HttpRequest {
@@ -32,6 +30,11 @@ export interface HttpRequest {
   readonly signal: AbortSignal;
   /** Same as `signal` without creating one; absent: only `signal` exists. */
   readonly cancellation?: Cancellation;
+  /**
+   * Counts the request for this user until its response is complete. False if the user has too many open requests: the
+   * handler refuses this one. Absent: nothing is counted.
+   */
+  claim?(user: string): boolean;
   /** Aborts `signal` for another reason, such as a timeout. Absent: the handler may not abort it. */
   cancel?(reason: unknown): void;
 }
@@ -78,71 +81,10 @@ export interface Peer {
   readonly address: string;
   /** DER of the presented certificate. */
   readonly certificate: Buffer | undefined;
-}
-
-export interface ServerRequestOptions {
-  readonly method: string;
-  readonly url: string;
-  readonly headers: Readonly<Record<string, string | undefined>>;
-  /** Names and values, alternating or as pairs. */
-  readonly rawHeaders: readonly string[] | readonly HeaderField[];
-  readonly peer: Peer;
-  readonly gone: LazyAbort;
-  readonly readBody: (() => Promise<Buffer>) | undefined;
-  readonly openBody: (() => StreamedBody) | undefined;
-}
-
-const noBody = Buffer.alloc(0);
-
-/**
- * A class instead of an object with a getter: each such object has its own hidden class, which retains the request
- * until the next full garbage collection.
- */
-export class ServerRequest implements HttpRequest {
-  readonly method: string;
-  readonly url: string;
-  readonly headers: Readonly<Record<string, string | undefined>>;
-  readonly peer: Peer;
-  readonly readBody: (() => Promise<Buffer>) | undefined;
-  readonly openBody: (() => StreamedBody) | undefined;
-  body = noBody;
-  readonly #rawHeaders: readonly string[] | readonly HeaderField[];
-  readonly #gone: LazyAbort;
-
-  constructor({ method, url, headers, rawHeaders, peer, gone, readBody, openBody }: ServerRequestOptions) {
-    this.method = method;
-    this.url = url;
-    this.headers = headers;
-    this.#rawHeaders = rawHeaders;
-    this.peer = peer;
-    this.readBody = readBody;
-    this.openBody = openBody;
-    this.#gone = gone;
-  }
-
-  get rawHeaders(): readonly string[] {
-    return this.#rawHeaders.flat();
-  }
-
-  get remoteAddress(): string {
-    return this.peer.address;
-  }
-
-  get clientCertificate(): Buffer | undefined {
-    return this.peer.certificate;
-  }
-
-  get signal(): AbortSignal {
-    return this.#gone.signal;
-  }
-
-  get cancellation(): Cancellation {
-    return this.#gone;
-  }
-
-  cancel(reason: unknown): void {
-    this.#gone.abort(reason);
-  }
+  /** Of the latest request that was authenticated; undefined before. */
+  readonly user?: string | undefined;
+  /** Sets the user, whose connection this is from now on. */
+  claim?(user: string): void;
 }
 
 /** A request in progress and the output for its response. */
@@ -191,48 +133,6 @@ export const clientGone = new Error('the client went away');
 
 export function brokenOff(): Error {
   return new Error('the request was broken off');
-}
-
-/**
- * Reads the whole body. Throws 413, after calling `refuse`, if more than `maxBytes` are announced or arrive, and 400 if
- * the body is incomplete: errors on the way are the client's.
- */
-export function readBody(
-  { source, length = 0 }: Pick<StreamedBody, 'source' | 'length'>,
-  maxBytes: number,
-  refuse: () => void,
-): Promise<Buffer> {
-  return new Promise((resolve, reject) => {
-    const parts: Buffer[] = [];
-    let size = 0;
-    let over = false;
-    const tooLarge = () => {
-      over = true;
-      parts.length = 0;
-      source.pause();
-      refuse();
-      reject(requestEntityTooLarge(`limit is ${maxBytes}`));
-    };
-    const broken = (error: unknown) => {
-      if (!over) reject(badRequest(String(error), error));
-      over = true;
-    };
-    if (length > maxBytes) return tooLarge();
-    if (source.destroyed) return broken(brokenOff());
-    source.on('data', (part: Buffer) => {
-      size += part.length;
-      if (size <= maxBytes) parts.push(part);
-      else if (!over) tooLarge();
-    });
-    source.on('end', () => {
-      if (over) return;
-      over = true;
-      const [only] = parts;
-      resolve(parts.length === 1 && only !== undefined ? only : Buffer.concat(parts, size));
-    });
-    source.on('error', broken);
-    source.on('close', () => broken(brokenOff()));
-  });
 }
 
 /** Serves exchanges. Resolves, or returns, when the response was handed over or is not needed. */

@@ -6,6 +6,7 @@ import type { TLSSocket } from 'node:tls';
 import { andThen } from '#apimachinery/async/steps.js';
 import type { Clock } from '#apimachinery/clock.js';
 import type { Logger } from '#daemon/log/logger.js';
+import type { Bodies } from '#http/server/bodies.js';
 import type { Connection, Connections } from '#http/server/connections.js';
 import {
   clientGone,
@@ -17,6 +18,7 @@ import {
 } from '#http/server/exchange.js';
 import { Chunks, Http1Exchange } from '#http/server/http1-exchange.js';
 import type { ResponseWriter } from '#http/server/response-writer.js';
+import type { ServerShares } from '#http/server/server-request.js';
 
 /** Characters that Go's servers allow in a Host header (golang.org/x/net/http/httpguts, ValidHostHeader). */
 const valid = /^[!$%&'()*+,\-.0-9:;=@A-Z[\]_a-z~]*$/;
@@ -54,6 +56,8 @@ export interface Http1ConnectionsOptions {
   readonly upgrade: UpgradeHandler;
   readonly writer: ResponseWriter;
   readonly log: Logger;
+  readonly shares: ServerShares;
+  readonly bodies: Bodies;
   readonly maxBodyBytes: number;
   /** Limit of pipelined requests per connection. */
   readonly maxWaiting: number;
@@ -123,7 +127,10 @@ export class Http1Connections {
     const { peer } = connections.of(raw.socket as TLSSocket);
     const exchange = this.#exchange(raw, response, false, peer, () => undefined);
     const { request, gone } = exchange;
-    socket.once('close', () => gone.abort(clientGone));
+    socket.once('close', () => {
+      exchange.request.release();
+      gone.abort(clientGone);
+    });
     socket.on('error', (err) => log.debug({ err, url: raw.url }, 'upgraded connection failed'));
     try {
       const failure = hostFailure(raw);
@@ -145,11 +152,13 @@ export class Http1Connections {
     peer: Peer,
     closed: () => void,
   ): Http1Exchange {
-    const { clock, maxBodyBytes, lingerMs } = this.#options;
+    const { clock, shares, bodies, maxBodyBytes, lingerMs } = this.#options;
     return new Http1Exchange(raw, response, asks, {
       clock,
       peer,
       chunks: this.#chunks,
+      shares,
+      bodies,
       maxBodyBytes,
       lingerMs,
       closed,

@@ -3,12 +3,16 @@ import { createServer, get, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import t, { type Test } from 'tap';
 import { realClock } from '#apimachinery/clock.js';
+import { Bodies } from '#http/server/bodies.js';
 import { Chunks, Http1Exchange } from '#http/server/http1-exchange.js';
+import { Shares } from '#http/server/server-request.js';
 
 const options = {
   clock: realClock,
   peer: { address: '', certificate: undefined },
   chunks: new Chunks(),
+  shares: { requests: new Shares(1), bodyBytes: new Shares(1) },
+  bodies: new Bodies({ clock: realClock, maxBytes: 0, periodMs: 1000, limitMs: 1000 }),
   maxBodyBytes: 0,
   lingerMs: 0,
   closed: () => undefined,

@@ -5,14 +5,9 @@ import type { Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import { LazyAbort } from '#apimachinery/cancellation.js';
 import type { Clock } from '#apimachinery/clock.js';
-import {
-  type Exchange,
-  type ExchangeListener,
-  type Peer,
-  readBody,
-  ServerRequest,
-  type StreamedBody,
-} from '#http/server/exchange.js';
+import type { Bodies } from '#http/server/bodies.js';
+import type { Exchange, ExchangeListener, Peer, StreamedBody } from '#http/server/exchange.js';
+import { ServerRequest, type ServerShares } from '#http/server/server-request.js';
 
 const nothing = Buffer.alloc(0);
 const lineEnd = '\r\n';
@@ -55,6 +50,8 @@ export interface Http1ExchangeOptions {
   readonly peer: Peer;
   /** Shared by all connections. */
   readonly chunks: Chunks;
+  readonly shares: ServerShares;
+  readonly bodies: Bodies;
   readonly maxBodyBytes: number;
   /** Time for a client to read a response that was sent before its body had ended. */
   readonly lingerMs: number;
@@ -98,6 +95,7 @@ export class Http1Exchange implements Exchange {
       rawHeaders: raw.rawHeaders,
       peer: options.peer,
       gone: this.gone,
+      shares: options.shares,
       readBody: hasBody ? () => this.#readBody() : undefined,
       openBody: hasBody ? () => this.#openBody() : undefined,
     });
@@ -181,6 +179,7 @@ export class Http1Exchange implements Exchange {
 
   readonly #over = (): void => {
     this.#source?.off('drain', this.#drained);
+    this.request.release();
     this.listener?.closed();
     this.#options.closed();
   };
@@ -220,11 +219,11 @@ export class Http1Exchange implements Exchange {
   async #readBody(): Promise<Buffer> {
     const raw = this.#raw;
     const announced = raw.headers['content-length'];
-    const { maxBodyBytes } = this.#options;
+    const { maxBodyBytes, bodies } = this.#options;
     const length = Number(announced ?? 0);
     if (length <= maxBodyBytes) this.#goOn();
     if (announced === undefined && (raw.method === 'GET' || raw.method === 'HEAD')) return nothing;
-    return readBody({ source: raw, length }, maxBodyBytes, () => {
+    return bodies.read({ source: raw, length }, this.request, () => {
       // The rest of the body is not needed, but the client must read the response.
       this.closes = true;
       lingerAfterAnswer(raw, this.#lingering);

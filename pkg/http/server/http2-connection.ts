@@ -6,9 +6,11 @@ import type { WriteBuffers } from '#http/http2/frame-writer.js';
 import type { ResponseHeads } from '#http/http2/response-heads.js';
 import { type RequestHead, ServerSession, type ServerSessionHandler } from '#http/http2/server-session.js';
 import type { ServerStream } from '#http/http2/server-stream.js';
+import type { Bodies } from '#http/server/bodies.js';
 import type { Connection, Connections } from '#http/server/connections.js';
 import { type ExchangeServer, plainTextHeaders } from '#http/server/exchange.js';
-import { Http2Exchange } from '#http/server/http2-exchange.js';
+import { Http2Exchange, type Http2ExchangeOptions } from '#http/server/http2-exchange.js';
+import type { ServerShares } from '#http/server/server-request.js';
 
 export interface Http2ConnectionOptions {
   readonly clock: Clock;
@@ -19,6 +21,8 @@ export interface Http2ConnectionOptions {
   readonly buffers: WriteBuffers;
   readonly maxStreams: number;
   readonly maxHeaderBytes: number;
+  readonly shares: ServerShares;
+  readonly bodies: Bodies;
   readonly maxBodyBytes: number;
   /** True for a request whose client should reconnect, perhaps to another server; absent: never. */
   readonly goAway?: (() => boolean) | undefined;
@@ -31,15 +35,17 @@ const sessionWindowBytes = 1024 * 1024;
 export class Http2Connection implements ServerSessionHandler {
   readonly #options: Http2ConnectionOptions;
   readonly #connection: Connection;
+  readonly #exchange: Http2ExchangeOptions;
   readonly #session: ServerSession;
 
   /** `socket`: connected, with HTTP/2 negotiated. */
   constructor(socket: TLSSocket, options: Http2ConnectionOptions) {
     this.#options = options;
-    const { clock, connections, maxStreams, maxHeaderBytes, buffers } = options;
+    const { clock, connections, maxStreams, maxHeaderBytes, buffers, heads, shares, bodies, maxBodyBytes } = options;
     // RFC 9113, 9.2.1.
     socket.disableRenegotiation();
     this.#connection = connections.of(socket);
+    this.#exchange = { connection: this.#connection, heads, shares, bodies, maxBodyBytes };
     this.#session = new ServerSession({
       socket,
       handler: this,
@@ -54,8 +60,8 @@ export class Http2Connection implements ServerSessionHandler {
   }
 
   request(stream: ServerStream, head: RequestHead): void {
-    const { heads, maxBodyBytes, server, goAway } = this.#options;
-    const exchange = new Http2Exchange(stream, head, { connection: this.#connection, heads, maxBodyBytes });
+    const { server, goAway } = this.#options;
+    const exchange = new Http2Exchange(stream, head, this.#exchange);
     stream.handler = exchange;
     const status = refusal(head);
     if (status !== undefined) {

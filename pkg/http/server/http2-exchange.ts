@@ -7,20 +7,22 @@ import { encodeField, type HeaderField } from '#http/http2/hpack.js';
 import type { ResponseHeads } from '#http/http2/response-heads.js';
 import type { RequestHead } from '#http/http2/server-session.js';
 import type { ServerStream, ServerStreamHandler } from '#http/http2/server-stream.js';
+import type { Bodies } from '#http/server/bodies.js';
 import type { Connection } from '#http/server/connections.js';
 import {
   brokenOff,
   clientGone,
   type Exchange,
   type ExchangeListener,
-  readBody,
-  ServerRequest,
   type StreamedBody,
 } from '#http/server/exchange.js';
+import { ServerRequest, type ServerShares } from '#http/server/server-request.js';
 
 export interface Http2ExchangeOptions {
   readonly connection: Connection;
   readonly heads: ResponseHeads;
+  readonly shares: ServerShares;
+  readonly bodies: Bodies;
   readonly maxBodyBytes: number;
 }
 
@@ -65,6 +67,7 @@ export class Http2Exchange implements Exchange, ServerStreamHandler {
       rawHeaders: fields,
       peer: connection.peer,
       gone: this.gone,
+      shares: options.shares,
       readBody: hasBody ? () => this.#readBody() : undefined,
       openBody: hasBody ? () => this.#openBody() : undefined,
     });
@@ -114,6 +117,7 @@ export class Http2Exchange implements Exchange, ServerStreamHandler {
     if (this.#closed) return;
     this.#closed = true;
     this.#options.connection.open -= 1;
+    this.request.release();
     if (broken) {
       this.destroyed = true;
       this.gone.abort(clientGone);
@@ -123,11 +127,11 @@ export class Http2Exchange implements Exchange, ServerStreamHandler {
   }
 
   async #readBody(): Promise<Buffer> {
-    const { maxBodyBytes } = this.#options;
+    const { maxBodyBytes, bodies } = this.#options;
     if ((this.#stream.form.length ?? 0) <= maxBodyBytes) this.#goOn();
     const body = this.#opened();
     // A larger body stays with the client: its window is not extended.
-    return readBody(body, maxBodyBytes, body.leave);
+    return bodies.read(body, this.request, body.leave);
   }
 
   #openBody(): StreamedBody {

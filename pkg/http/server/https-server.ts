@@ -3,22 +3,16 @@
  * back-pressure, and upgrades. Independent of what it serves.
  */
 import { createServer, type Server } from 'node:https';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import { DEFAULT_CIPHERS, type TLSSocket } from 'node:tls';
 import type { MaybePromise } from '#apimachinery/async/steps.js';
-import type { Clock } from '#apimachinery/clock.js';
 import type { Logger } from '#daemon/log/logger.js';
 import { serveCertificatesByName } from '#daemon/serving/certificates-by-name.js';
-import type { Greeting } from '#daemon/serving/client-hello.js';
-import {
-  type ConnectionLimits,
-  http1Limits,
-  maxHeaderBytes,
-  standardLimits,
-} from '#daemon/serving/connection-limits.js';
-import type { CertificatePair } from '#daemon/serving/serving-certificate.js';
+import { http1Limits, maxHeaderBytes } from '#daemon/serving/connection-limits.js';
 import { WriteBuffers } from '#http/http2/frame-writer.js';
 import { ResponseHeads } from '#http/http2/response-heads.js';
+import { Bodies } from '#http/server/bodies.js';
+import { networkOf } from '#http/server/client-connections.js';
 import { Connections } from '#http/server/connections.js';
 import {
   clientGone,
@@ -28,65 +22,20 @@ import {
   type HttpRequest,
   type HttpResponse,
   headSent,
-  type UpgradeHandler,
 } from '#http/server/exchange.js';
+import { Handshakes } from '#http/server/handshakes.js';
 import { Http1Connections } from '#http/server/http1-connections.js';
 import { Http2Connection, type Http2ConnectionOptions } from '#http/server/http2-connection.js';
 import type { ResponseWriter } from '#http/server/response-writer.js';
 import { ConnectionLostError } from '#http/server/sending.js';
-
-/** PEM texts; pass new ones to `reloadTLS` when files change. */
-export interface TLSMaterial {
-  readonly cert: string | Buffer;
-  readonly key: string | Buffer;
-  /** Authorities of client certificates; absent: none are requested. */
-  readonly clientCA?: string | Buffer;
-  readonly minVersion?: 'TLSv1.2' | 'TLSv1.3';
-  /** OpenSSL names, colon separated. */
-  readonly ciphers?: string;
-  /** Certificate for a client; undefined or absent: `cert`. The same object for the same certificate. */
-  readonly pairFor?: (greeting: Greeting) => CertificatePair | undefined;
-}
-
-export interface ServerOptions {
-  /** Address to listen on, such as `127.0.0.1`. */
-  readonly host: string;
-  /** 0: the system chooses. */
-  readonly port: number;
-  readonly tls: TLSMaterial;
-  readonly handler: HttpHandler;
-  readonly upgrade: UpgradeHandler;
-  /** Response to a request that fails before the handler gets it. Never throws. */
-  readonly failure: (error: unknown) => HttpResponse;
-  readonly writer: ResponseWriter;
-  readonly log: Logger;
-  readonly clock: Clock;
-  readonly maxBodyBytes: number;
-  /** Absent: 1.24's limits. */
-  readonly limits?: Partial<ServerLimits>;
-  /** Limit of open streams per HTTP/2 connection; absent or 0: 250, as in 1.24. */
-  readonly maxConcurrentStreams?: number | undefined;
-  /** Value of the Strict-Transport-Security header; absent or empty: none. */
-  readonly strictTransportSecurity?: string;
-  /** True for a request whose HTTP/2 client should reconnect, perhaps to another server; absent: never. */
-  readonly goAway?: () => boolean;
-  readonly observer?: ServerObserver;
-}
-
-/** Observes failures below the handler. */
-export interface ServerObserver {
-  /** A TLS handshake failed. */
-  handshakeFailed(): void;
-  /** A response broke off after its head, although the client was connected. */
-  aborted(request: Pick<HttpRequest, 'method' | 'url' | 'headers'>): void;
-}
-
-export interface ServerLimits extends ConnectionLimits {
-  /** Time for a client to read a response that was sent before its body had ended. */
-  readonly lingerMs: number;
-}
-
-const lingerMs = 5_000;
+import {
+  defaultLimits,
+  type ServerLimits,
+  type ServerOptions,
+  standardCapacity,
+  type TLSMaterial,
+} from '#http/server/server-options.js';
+import { type ServerShares, Shares } from '#http/server/server-request.js';
 
 const defaultConcurrentStreams = 250;
 
@@ -96,6 +45,8 @@ export class HttpsServer {
   readonly #server: Server;
   readonly #limits: ServerLimits;
   readonly #connections: Connections;
+  readonly #shares: ServerShares;
+  readonly #handshakes: Handshakes;
   readonly #http1: Http1Connections;
   readonly #http2: Http2ConnectionOptions;
   #closing: Promise<void> | undefined;
@@ -103,15 +54,27 @@ export class HttpsServer {
   constructor(options: ServerOptions) {
     this.#options = options;
     this.#tls = options.tls;
-    this.#limits = { ...standardLimits, lingerMs, ...options.limits };
+    this.#limits = { ...defaultLimits, ...options.limits };
+    const capacity = { ...standardCapacity, ...options.capacity };
+    this.#shares = { requests: new Shares(capacity.requests), bodyBytes: new Shares(capacity.bodyBytes) };
     const { clock, writer, log, maxBodyBytes, maxConcurrentStreams = 0, observer } = options;
     const connections = new Connections({
       clock,
       idleMs: this.#limits.idleMs,
       stallMs: writer.stallMs,
+      maxConnections: capacity.connections,
       asksForCertificates: () => this.#tls.clientCA !== undefined,
     });
     this.#connections = connections;
+    const { handshakeMs, requestMs } = this.#limits;
+    this.#handshakes = new Handshakes({ clock, waitMs: handshakeMs, defer: setImmediate });
+    const shares = this.#shares;
+    const bodies = new Bodies({
+      clock,
+      maxBytes: maxBodyBytes,
+      periodMs: this.#limits.bodyPeriodMs,
+      limitMs: requestMs,
+    });
     const server = new RequestServer({ ...options, aborted: (request) => observer?.aborted(request) });
     const maxStreams = maxConcurrentStreams > 0 ? maxConcurrentStreams : defaultConcurrentStreams;
     this.#http1 = new Http1Connections({
@@ -121,6 +84,8 @@ export class HttpsServer {
       upgrade: options.upgrade,
       writer,
       log,
+      shares,
+      bodies,
       maxBodyBytes,
       maxWaiting: maxStreams,
       lingerMs: this.#limits.lingerMs,
@@ -129,7 +94,10 @@ export class HttpsServer {
     const heads = new ResponseHeads(() => clock.now());
     const { goAway } = options;
     const buffers = new WriteBuffers();
-    this.#http2 = { clock, server, connections, heads, buffers, maxStreams, maxHeaderBytes, maxBodyBytes, goAway };
+    this.#http2 = {
+      ...{ clock, server, connections, heads, buffers, shares, bodies },
+      ...{ maxStreams, maxHeaderBytes, maxBodyBytes, goAway },
+    };
     this.#server = this.#build();
   }
 
@@ -202,6 +170,7 @@ export class HttpsServer {
       handshakeMs: this.#limits.handshakeMs,
       clock: this.#options.clock,
     });
+    this.#pace(server);
     server.setTimeout(0);
     // 100 Continue is sent when the body is read.
     server.on('checkContinue', (request, response) => http1.serve(request, response, true));
@@ -214,6 +183,18 @@ export class HttpsServer {
       this.#options.log.debug({ err, remote: socket.remoteAddress }, 'TLS handshake failed');
     });
     return server;
+  }
+
+  /** Counts connections before their handshakes, which then take turns. */
+  #pace(server: Server): void {
+    const listeners = server.listeners('connection');
+    server.removeAllListeners('connection');
+    server.on('connection', (socket: Socket) => {
+      this.#connections.admit(socket);
+      this.#handshakes.await(socket, networkOf(socket.remoteAddress ?? ''), () => {
+        for (const listener of listeners) listener.call(server, socket);
+      });
+    });
   }
 
   /** Passes only HTTP/1.1 connections to Node.js's server. */

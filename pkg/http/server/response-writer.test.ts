@@ -8,6 +8,7 @@ import { LazyAbort } from '#apimachinery/cancellation.js';
 import { realClock } from '#apimachinery/clock.js';
 import { ResponseHeads } from '#http/http2/response-heads.js';
 import { ServerSession } from '#http/http2/server-session.js';
+import { Bodies } from '#http/server/bodies.js';
 import { type BodyPart, behind, IterableBody, PartsBody, SeparatedParts } from '#http/server/body.js';
 import { ByteBudget } from '#http/server/byte-budget.js';
 import type { Connection } from '#http/server/connections.js';
@@ -15,9 +16,15 @@ import type { Exchange, HttpResponse } from '#http/server/exchange.js';
 import { Chunks, Http1Exchange } from '#http/server/http1-exchange.js';
 import { Http2Exchange } from '#http/server/http2-exchange.js';
 import { ResponseWriter } from '#http/server/response-writer.js';
+import { Shares } from '#http/server/server-request.js';
 
 const host = '127.0.0.1';
+const incoming = {
+  shares: { requests: new Shares(1), bodyBytes: new Shares(1) },
+  bodies: new Bodies({ clock: realClock, maxBytes: 0, periodMs: 1000, limitMs: 1000 }),
+};
 const options = {
+  ...incoming,
   clock: realClock,
   peer: { address: host, certificate: undefined },
   chunks: new Chunks(),
@@ -138,7 +145,7 @@ function serveHttp2(socket: Socket, answer: (target: Exchange) => void): Connect
     handler: {
       request(stream, head) {
         const heads = new ResponseHeads(() => 0);
-        const exchange = new Http2Exchange(stream, head, { connection, heads, maxBodyBytes: 0 });
+        const exchange = new Http2Exchange(stream, head, { ...incoming, connection, heads, maxBodyBytes: 0 });
         stream.handler = exchange;
         answer(exchange);
       },

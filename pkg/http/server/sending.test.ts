@@ -2,8 +2,9 @@ import { test } from 'tap';
 import { LazyAbort } from '#apimachinery/cancellation.js';
 import { realClock } from '#apimachinery/clock.js';
 import { type BodySink, IterableBody, SourceBody } from '#http/server/body.js';
-import { type Exchange, type ExchangeListener, ServerRequest } from '#http/server/exchange.js';
+import type { Exchange, ExchangeListener } from '#http/server/exchange.js';
 import { Sending } from '#http/server/sending.js';
+import { ServerRequest, Shares } from '#http/server/server-request.js';
 
 /** A body whose parts come from the test. */
 class GivenBody extends SourceBody {
@@ -34,6 +35,7 @@ class Client implements Exchange {
     rawHeaders: [],
     peer: { address: '', certificate: undefined },
     gone: this.gone,
+    shares: { requests: new Shares(1), bodyBytes: new Shares(1) },
     readBody: undefined,
     openBody: undefined,
   });

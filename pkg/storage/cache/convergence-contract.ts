@@ -16,7 +16,8 @@ import {
 } from '#storage/cache/cache-fixture.js';
 import type { WatchCache } from '#storage/cache/watch-cache.js';
 import type { Entry } from '#storage/resource-storage.js';
-import { prefixEnd, type Revision, type Store, type StoreEvent } from '#storage/store.js';
+import { prefixEnd } from '#storage/sorted-map.js';
+import type { Revision, Store, StoreEvent } from '#storage/store.js';
 
 const watcherCount = 50;
 /** Writes of a run. */

@@ -3,7 +3,8 @@ import type { Cancellation } from '#apimachinery/cancellation.js';
 import { CacheEntry, type EntryContext } from '#storage/cache/cache-entry.js';
 import type { Entry, ListResult } from '#storage/resource-storage.js';
 import type { KeyRange } from '#storage/sorted-map.js';
-import { prefixEnd, type Revision, type Store } from '#storage/store.js';
+import { prefixEnd } from '#storage/sorted-map.js';
+import type { Revision, Store } from '#storage/store.js';
 
 /** Selection of a list, with full keys. */
 export interface Selection {

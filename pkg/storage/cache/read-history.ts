@@ -6,14 +6,8 @@
 import { exponentialDelayMs } from '#apimachinery/backoff/backoff.js';
 import type { Clock } from '#apimachinery/clock.js';
 import type { Logger } from '#daemon/log/logger.js';
-import {
-  prefixEnd,
-  type Revision,
-  type Store,
-  StoreError,
-  type StoreErrorCode,
-  type StoreEvent,
-} from '#storage/store.js';
+import { prefixEnd } from '#storage/sorted-map.js';
+import { type Revision, type Store, StoreError, type StoreErrorCode, type StoreEvent } from '#storage/store.js';
 
 export interface HistoryReceiver {
   /** The resource's key prefix: `/registry/pods/`. */

@@ -9,7 +9,8 @@ import type { Clock } from '#apimachinery/clock.js';
 import type { Logger } from '#daemon/log/logger.js';
 import type { CacheState } from '#storage/cache/state.js';
 import type { StorageMetrics } from '#storage/metrics.js';
-import { prefixEnd, type Revision, type Store } from '#storage/store.js';
+import { prefixEnd } from '#storage/sorted-map.js';
+import type { Revision, Store } from '#storage/store.js';
 
 export interface SelfCheckOptions {
   readonly store: Store;

@@ -12,8 +12,8 @@ import type { Watcher } from '#storage/cache/watcher.js';
 import { NotificationQueue, WatcherSet } from '#storage/cache/watcher-set.js';
 import { watchTooOld } from '#storage/errors.js';
 import type { StorageMetrics } from '#storage/metrics.js';
-import { SortedMap } from '#storage/sorted-map.js';
-import { prefixEnd, type Revision, type Store, StoreError, type StoreEvent } from '#storage/store.js';
+import { prefixEnd, SortedMap } from '#storage/sorted-map.js';
+import { type Revision, type Store, StoreError, type StoreEvent } from '#storage/store.js';
 
 export interface CacheStateOptions {
   readonly clock: Clock;

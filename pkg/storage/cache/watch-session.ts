@@ -16,7 +16,8 @@ import type {
   ResourceWatchOptions,
   WatchListener,
 } from '#storage/resource-storage.js';
-import { prefixEnd, type Revision } from '#storage/store.js';
+import { prefixEnd } from '#storage/sorted-map.js';
+import type { Revision } from '#storage/store.js';
 
 /** Common parts of a cache's watches. */
 export interface WatchEnvironment {

@@ -3,7 +3,8 @@ import { realClock } from '#apimachinery/clock.js';
 import { createAuthority, issueCertificate } from '#pki/certificate.js';
 import { EtcdStore } from '#storage/etcd/etcd-store.js';
 import type { EndpointTls } from '#storage/etcd/grpc/endpoint.js';
-import { prefixEnd, type Store, StoreError, type StoreErrorCode } from '#storage/store.js';
+import { prefixEnd } from '#storage/sorted-map.js';
+import { type Store, StoreError, type StoreErrorCode } from '#storage/store.js';
 import { storeContract } from '#storage/store-contract.js';
 import { startEtcd, type TestEtcd } from '#test/etcd.js';
 

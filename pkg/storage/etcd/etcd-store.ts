@@ -31,9 +31,9 @@ import {
   rangeRequest,
 } from '#storage/etcd/requests.js';
 import { progressKey } from '#storage/own-keys.js';
+import { prefixEnd } from '#storage/sorted-map.js';
 import {
   type DeleteOptions,
-  prefixEnd,
   type RangeOptions,
   type RangeResult,
   type Revision,

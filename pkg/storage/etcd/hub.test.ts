@@ -2,7 +2,8 @@ import t from 'tap';
 import { eventLoopTurn, VirtualClock } from '#client/testing/virtual-clock.js';
 import type { UpstreamBatch } from '#storage/etcd/hub.js';
 import { Hub } from '#storage/etcd/hub.js';
-import { prefixEnd, type Revision, type StoreEvent, type WatchMessage } from '#storage/store.js';
+import { prefixEnd } from '#storage/sorted-map.js';
+import type { Revision, StoreEvent, WatchMessage } from '#storage/store.js';
 
 const root = '/registry/';
 const nothing = Buffer.alloc(0);

@@ -5,14 +5,8 @@ import { StatusError } from '#apimachinery/errors/status.js';
 import { any, exact, latest, readWatch, runCache, show, thing } from '#storage/cache/cache-fixture.js';
 import { EtcdStore } from '#storage/etcd/etcd-store.js';
 import { ForwardingStore } from '#storage/forwarding-store.js';
-import {
-  prefixEnd,
-  type RangeOptions,
-  type RangeResult,
-  type Revision,
-  type Store,
-  StoreError,
-} from '#storage/store.js';
+import { prefixEnd } from '#storage/sorted-map.js';
+import { type RangeOptions, type RangeResult, type Revision, type Store, StoreError } from '#storage/store.js';
 import { startEtcd, startEtcdCluster } from '#test/etcd.js';
 import { startTcpProxy } from '#test/tcp-proxy.js';
 

@@ -1,5 +1,6 @@
 /** A watch's place at the hub: a bounded queue and its requested progress. */
-import { prefixEnd, type Revision, type StoreEvent, type WatchMessage } from '#storage/store.js';
+import { prefixEnd } from '#storage/sorted-map.js';
+import type { Revision, StoreEvent, WatchMessage } from '#storage/store.js';
 
 const separator = '/';
 

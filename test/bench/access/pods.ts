@@ -1,7 +1,8 @@
 /** Pods in the servers under test: created through the API, modified behind its back. */
 import { realClock } from '#apimachinery/clock.js';
 import { EtcdStore } from '#storage/etcd/etcd-store.js';
-import { type KeyValue, prefixEnd } from '#storage/store.js';
+import { prefixEnd } from '#storage/sorted-map.js';
+import type { KeyValue } from '#storage/store.js';
 import type { Answer, RequestOptions } from '#test/bench/access/connections.js';
 import type { RunningServer } from '#test/bench/access/servers.js';
 import { benchPod } from '#test/bench/pod.js';

@@ -29,7 +29,8 @@ import { realClock } from '#apimachinery/clock.js';
 import { type EtcdWriteResponse, readConditionalWriteResponse, WireReader } from '#storage/etcd/answers.js';
 import { EtcdStore } from '#storage/etcd/etcd-store.js';
 import { conditionalWriteRequest } from '#storage/etcd/requests.js';
-import { prefixEnd, type Revision } from '#storage/store.js';
+import { prefixEnd } from '#storage/sorted-map.js';
+import type { Revision } from '#storage/store.js';
 
 /** Writes to etcd with Node.js's own HTTP/2 client only. */
 

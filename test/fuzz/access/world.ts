@@ -17,7 +17,7 @@ import { type ClusterPki, ensureClusterPki } from '#cluster/pki/cluster-pki.js';
 import { silentLogger } from '#daemon/log/logger.js';
 import { parseOptions } from '#daemon/options/parse.js';
 import { MemoryStore } from '#storage/memory/memory-store.js';
-import { prefixEnd } from '#storage/store.js';
+import { prefixEnd } from '#storage/sorted-map.js';
 import { type Kind, kinds } from '#test/fuzz/access/addresses.js';
 import type { Account } from '#test/fuzz/access/policy.js';
 import type { State, Stored } from '#test/fuzz/access/state.js';

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { realClock } from '#apimachinery/clock.js';
 import { EtcdStore } from '#storage/etcd/etcd-store.js';
-import { prefixEnd } from '#storage/store.js';
+import { prefixEnd } from '#storage/sorted-map.js';
 import { startEtcd } from '#test/etcd.js';
 
 /** One recording per connection: writes, paged reads, failed compares, and events. */

@@ -16,7 +16,7 @@ import type { ConnectEndpoint } from '#apiserver/resources/endpoints.js';
 import { NodeAgents } from '#apiserver/streaming/node-agents.js';
 import { podLog } from '#apiserver/streaming/pod-log.js';
 import { staticTls } from '#http/client/credentials.js';
-import type { ServerLimits } from '#http/server/https-server.js';
+import type { ServerLimits } from '#http/server/server-options.js';
 import { createSelfSigned } from '#pki/self-signed.js';
 import { WatchCache } from '#storage/cache/watch-cache.js';
 import { call, type FlatDependencies, startServer } from '#test/integration/apiserver/server.js';

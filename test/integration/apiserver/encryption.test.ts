@@ -4,7 +4,7 @@ import t from 'tap';
 import { realClock } from '#apimachinery/clock.js';
 import { kubernetesDialect, orchDialect } from '#apimachinery/dialect.js';
 import { EtcdStore } from '#storage/etcd/etcd-store.js';
-import { prefixEnd } from '#storage/store.js';
+import { prefixEnd } from '#storage/sorted-map.js';
 import { startEtcd, type TestEtcd } from '#test/etcd.js';
 import { type Answer, call, runServer, type StartOptions } from '#test/integration/apiserver/server.js';
 

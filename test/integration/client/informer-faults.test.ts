@@ -24,7 +24,8 @@ import { staticTls, staticToken } from '#http/client/credentials.js';
 import { generateRsaKey, privateKeyToPem, publicKeyToPem } from '#pki/keys.js';
 import { EtcdStore } from '#storage/etcd/etcd-store.js';
 import { encodeStored } from '#storage/layout.js';
-import { prefixEnd, type Store } from '#storage/store.js';
+import { prefixEnd } from '#storage/sorted-map.js';
+import type { Store } from '#storage/store.js';
 import { startEtcd } from '#test/etcd.js';
 
 t.setTimeout(180_000);

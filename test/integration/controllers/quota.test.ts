@@ -18,14 +18,8 @@ import type { Client } from '#client/client.js';
 import { EtcdStore } from '#storage/etcd/etcd-store.js';
 import { ForwardingStore } from '#storage/forwarding-store.js';
 import { MemoryStore } from '#storage/memory/memory-store.js';
-import {
-  prefixEnd,
-  type Revision,
-  type Store,
-  StoreError,
-  type WriteOptions,
-  type WriteResult,
-} from '#storage/store.js';
+import { prefixEnd } from '#storage/sorted-map.js';
+import { type Revision, type Store, StoreError, type WriteOptions, type WriteResult } from '#storage/store.js';
 import { startEtcd } from '#test/etcd.js';
 import { isBusy, runManager, until } from '#test/integration/controllers/cluster.js';
 import { startApi } from '#test/integration/daemons/api.js';

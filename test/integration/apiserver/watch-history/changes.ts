@@ -1,5 +1,6 @@
 /** etcd's own history of config maps, and the events that watches must derive from it. */
-import { prefixEnd, type Store } from '#storage/store.js';
+import { prefixEnd } from '#storage/sorted-map.js';
+import type { Store } from '#storage/store.js';
 
 export interface Change {
   readonly revision: bigint;
