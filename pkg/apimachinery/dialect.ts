@@ -109,6 +109,13 @@ function makeDialect(w: Words) {
     controllerManagerConfigGroup: `${w.short}controllermanager.config.${w.api}`,
     /** API version of the API server's configuration files. */
     apiServerConfigVersion: `apiserver.config.${w.api}/v1`,
+    /** The older API version of the configuration of admission plugins. */
+    apiServerAlphaVersion: `apiserver.${w.api}/v1alpha1`,
+    /** API versions of the configurations of two admission plugins. */
+    eventRateLimitVersion: `eventratelimit.admission.${w.api}/v1alpha1`,
+    podTolerationRestrictionVersion: `podtolerationrestriction.admission.${w.api}/v1alpha1`,
+    /** Reviews of images: the API version, and the domain of annotations. */
+    imagePolicy: { apiVersion: `imagepolicy.${w.api}/v1alpha1`, domain: `image-policy.${w.api}` },
     /** API versions of the tracing configuration. */
     tracingConfigVersions: [`apiserver.config.${w.api}/v1alpha1`, `apiserver.config.${w.api}/v1beta1`],
     /** API versions of the configuration of Pod Security. */
@@ -289,6 +296,12 @@ function makeDialect(w: Words) {
       loadBalancerAddresses: `bare-metal.${w.label}/addresses`,
       /** On claims that wait for a pod: the node that the scheduler chose. */
       selectedNode: `volume.${w.label}/selected-node`,
+      /** On namespaces: labels of the nodes that its pods may use, tolerations that its pods get, and those that they may have. */
+      nodeSelector: `scheduler.alpha.${w.label}/node-selector`,
+      defaultTolerations: `scheduler.alpha.${w.label}/defaultTolerations`,
+      tolerationsWhitelist: `scheduler.alpha.${w.label}/tolerationsWhitelist`,
+      /** On pods: the webhook for images failed, and they were admitted without a review. */
+      imagePolicyFailedOpen: `alpha.image-policy.${w.api}/failed-open`,
       /** On CSINodes: the in-tree volume plugins that CSI drivers replace. */
       migratedPlugins: `storage.alpha.${w.label}/migrated-plugins`,
     },

@@ -289,9 +289,9 @@ export function serverTimeout(q: Qualified, operation: string, retryAfterSeconds
   );
 }
 
-/** 429 TooManyRequests. */
-export function tooManyRequests(message: string, retryAfterSeconds: number): StatusError {
-  return failure(429, 'TooManyRequests', message, { retryAfterSeconds });
+/** 429 TooManyRequests; without a time, clients retry when they like. */
+export function tooManyRequests(message: string, retryAfterSeconds?: number): StatusError {
+  return failure(429, 'TooManyRequests', message, retryAfterSeconds === undefined ? undefined : { retryAfterSeconds });
 }
 
 /** 503 ServiceUnavailable. */

@@ -30,7 +30,7 @@ export function refusal(attributes: AdmissionAttributes, dialect: Dialect, why: 
 }
 
 function objectName(object: ApiObjectShape | undefined): string {
-  return object?.metadata.name ?? object?.metadata.generateName ?? '';
+  return object?.metadata.name ?? object?.metadata.generateName ?? 'Unknown';
 }
 
 export interface ReadingPluginOptions {

@@ -25,10 +25,11 @@ import {
   configurationOption as option,
   type PluginConfiguration,
 } from '#apiserver/admission/configuration.js';
+import { nodeSelectorMember } from '#apiserver/admission/pod-node-selector.js';
 import { readOptionalFile } from '#apiserver/build/option-files.js';
 import type { ApiServerValues } from '#apiserver/options/options.js';
 import { textOf } from '#daemon/certificates/followed-file.js';
-import { type FieldTable, parseConfigText } from '#daemon/options/config-decode.js';
+import { type FieldTable, type Plain, parseConfigText } from '#daemon/options/config-decode.js';
 
 const fields: FieldTable = {
   apiVersion: 'string',
@@ -51,23 +52,40 @@ export async function readAdmissionConfig(
   const text = await readOptionalFile(option, path);
   const configurations = new Map<string, PluginConfiguration>();
   if (path === undefined || text === undefined) return configurations;
-  const versions = [dialect.apiServerConfigVersion];
   const file = { path, value: parseConfigText(text) };
+  const unversioned = unversionedPlugins(file.value);
+  if (unversioned.length > 0) return new Map(unversioned.map((plugin) => [plugin, file]));
+  const versions = [dialect.apiServerConfigVersion, dialect.apiServerAlphaVersion];
   const { plugins = [] } = decodeConfiguration(file, { fields, kind: 'AdmissionConfiguration', versions });
+  const seen = new Set<string>();
   for (const plugin of plugins as readonly PluginEntry[]) {
+    // As in 1.24, only the first entry of a plugin counts.
+    if (seen.has(plugin.name)) continue;
+    seen.add(plugin.name);
     const own = await ownConfiguration(plugin, path);
     if (own !== undefined) configurations.set(plugin.name, own);
   }
   return configurations;
 }
 
-/** Paths are relative to the configuration file. */
+/** The plugins whose unversioned configuration the whole file is, as in releases before configuration files had versions. */
+function unversionedPlugins(value: Plain): readonly string[] {
+  if (value['apiVersion'] !== undefined || value['kind'] !== undefined) return [];
+  return [...unversioned].filter(([member]) => value[member] !== undefined).map(([, plugin]) => plugin);
+}
+
+const unversioned: ReadonlyMap<string, string> = new Map([
+  ['imagePolicy', 'ImagePolicyWebhook'],
+  [nodeSelectorMember, 'PodNodeSelector'],
+]);
+
+/** A configuration in the file itself comes first, as in 1.24. Paths are relative to the file. */
 async function ownConfiguration(
-  { path, configuration }: PluginEntry,
+  { path = '', configuration }: PluginEntry,
   file: string,
 ): Promise<PluginConfiguration | undefined> {
-  if (path === undefined || path === '')
-    return configuration === undefined ? undefined : { path: file, value: configuration };
+  if (configuration !== undefined) return { path: file, value: configuration };
+  if (path === '') return undefined;
   const own = resolve(dirname(file), path);
   return { path: own, value: parseConfigText(await textOf(option, own)) };
 }

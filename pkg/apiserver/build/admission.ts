@@ -1,6 +1,11 @@
 /** The admission plugins that the options enable, in the order in which they run. */
 import type { AdmissionPlugin } from '#apiserver/admission/admission.js';
-import { admissionPlugins, idlePlugins, takesConfiguration } from '#apiserver/admission/chain/plugins.js';
+import {
+  admissionPlugins,
+  onlyPlugins,
+  pluginWarnings,
+  takesConfiguration,
+} from '#apiserver/admission/chain/plugins.js';
 import { RbacEscalation } from '#apiserver/admission/rbac-escalation.js';
 import { LockoutWarnings } from '#apiserver/admission/webhook/lockout-warnings.js';
 import { WebhookMetrics } from '#apiserver/admission/webhook/webhook-metrics.js';
@@ -10,25 +15,31 @@ import type { ServerEnvironment } from '#apiserver/build/environment.js';
 import type { StorageParts } from '#apiserver/build/storage.js';
 import type { ApiServerValues } from '#apiserver/options/options.js';
 import type { WebhookClient } from '#apiserver/webhooks/webhook-client.js';
+import type { Client } from '#client/client.js';
 import { FeatureGates } from '#daemon/options/groups/feature-gates.js';
 
 interface AdmissionSetup {
   readonly storage: StorageParts;
   readonly authorization: AuthorizationParts;
   readonly webhooks: WebhookClient;
+  /** A client of the server with all rights; called for requests. */
+  readonly client: () => Client;
 }
 
 /** Reads the configuration file. Throws OptionsError. */
 export async function buildAdmission(
   values: ApiServerValues,
   { dialect, clock, log, metrics, random, newUID, turns }: ServerEnvironment,
-  { storage, authorization, webhooks }: AdmissionSetup,
+  { storage, authorization, webhooks, client }: AdmissionSetup,
 ): Promise<readonly AdmissionPlugin[]> {
   const { reader, storages } = storage;
   const { authorizer, rbac } = authorization;
   const configurations = await readAdmissionConfig(values, dialect);
-  const [enabled, disabled] = [values['enable-admission-plugins'], values['disable-admission-plugins']];
-  for (const { plugin, text } of idlePlugins(enabled)) log.warn({ plugin }, text);
+  const { enabled, disabled } =
+    values['admission-control'].length > 0
+      ? onlyPlugins(values['admission-control'])
+      : { enabled: values['enable-admission-plugins'], disabled: values['disable-admission-plugins'] };
+  for (const { plugin, text } of pluginWarnings(enabled)) log.warn({ plugin }, text);
   for (const plugin of [...configurations.keys()].filter((name) => !takesConfiguration(name)))
     log.warn({ plugin }, 'ignoring the configuration of an admission plugin that has none');
   const gates = new FeatureGates(values['feature-gates']);
@@ -39,6 +50,7 @@ export async function buildAdmission(
       authorizer,
       clock,
       storageOf: (resource) => storages.find(resource),
+      client,
       webhooks: { client: webhooks, metrics: new WebhookMetrics(metrics), log, newUID },
       turns,
       metrics,

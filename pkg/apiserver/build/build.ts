@@ -109,7 +109,11 @@ export async function buildApiServer(setup: ApiServerSetup): Promise<CompleteApi
   const network = buildServiceNetwork({ values, store: services, random, dialect, metrics });
   const workers = worker?.place.workers ?? 1;
   const webhooks = buildWebhookClient(values, environment, { reader, resolveName, workers });
-  const admission = await buildAdmission(values, environment, { storage, authorization, webhooks });
+  const client = () => {
+    if (server === undefined) throw new Error('no request comes before the server is built');
+    return server.client;
+  };
+  const admission = await buildAdmission(values, environment, { storage, authorization, webhooks, client });
   const isOwn = (address: string, port: number) =>
     port === server?.address?.port &&
     (specialRange(address) === 'loopback' || machineAddresses.some((own) => sameAddress(own, address)));

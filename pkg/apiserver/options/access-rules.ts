@@ -156,6 +156,9 @@ export const admissionRules: Rule<ApiServerValues> = (values, setOptions) => {
       'admission-control and enable-admission-plugins/disable-admission-plugins flags are mutually exclusive',
     );
   }
+  // 1.24 then starts without any plugin.
+  if (setOptions.has('admission-control') && values['admission-control'].length === 0)
+    messages.push('admission-control is empty; to switch all plugins off, name only AlwaysAdmit');
   for (const list of ['admission-control', ...lists] as const) {
     for (const name of unknownPlugins(values[list])) messages.push(`${list} plugin ${quoted(name)} is unknown`);
   }

@@ -51,10 +51,9 @@ export const authorizationOptions = {
   },
   'admission-control': {
     type: 'strings',
-    inert: true,
     deprecated: 'use --enable-admission-plugins or --disable-admission-plugins instead.',
     section: admission,
-    meaning: 'All admission plugins in order.',
+    meaning: 'All admission plugins to enable, the default ones included; the order does not matter.',
     protects: true,
   },
   'admission-control-config-file': {

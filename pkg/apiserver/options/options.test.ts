@@ -239,6 +239,8 @@ t.test('invalid values are refused', async (t) => {
       /^\[Priority\] in .* overlapped$/,
     ],
     [['--admission-control=Priority', '--enable-admission-plugins=Priority'], /flags are mutually exclusive$/],
+    [['--admission-control=Priority,Nothing'], /^admission-control plugin "Nothing" is unknown$/],
+    [['--admission-control='], /^admission-control is empty; to switch all plugins off, name only AlwaysAdmit$/],
     [[auditLog, '--audit-log-mode=sometimes'], /^invalid audit log mode sometimes, allowed modes are "batch,/],
     [[auditLog, '--audit-log-format=xml'], /^invalid audit log format xml, allowed formats are "legacy,json"$/],
     [[auditLog, '--audit-log-version=v1'], /allowed versions are \["audit.orch.io\/v1"\]$/],

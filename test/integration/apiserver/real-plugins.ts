@@ -52,6 +52,9 @@ export async function realParts({ dialect, storages, store, turns, metrics }: Se
       random: Math.random,
       notReadySeconds: 300,
       unreachableSeconds: 300,
+      client: () => {
+        throw new Error('this server has no client of itself');
+      },
       webhooks: { client, metrics: new WebhookMetrics(metrics), log, newUID: randomUUID },
     },
     { enabled: ['NodeRestriction'], disabled: [] },

@@ -19,7 +19,14 @@ import { realClock } from '#apimachinery/clock.js';
 import { orchDialect as dialect } from '#apimachinery/dialect.js';
 import type { ResourceDeclaration } from '#apimachinery/schema/schema.js';
 import type { AdmissionAttributes, MutableAttributes } from '#apiserver/admission/admission.js';
-import { admissionPlugins, idlePlugins, unknownPlugins } from '#apiserver/admission/chain/plugins.js';
+import {
+  admissionPlugins,
+  onlyPlugins,
+  type PluginChoice,
+  type PluginDependencies,
+  pluginWarnings,
+  unknownPlugins,
+} from '#apiserver/admission/chain/plugins.js';
 import { WebhookMetrics } from '#apiserver/admission/webhook/webhook-metrics.js';
 import { AlwaysAllowAuthorizer, AlwaysDenyAuthorizer } from '#apiserver/authorization/authorize.js';
 import type { Authorizer } from '#apiserver/authorization/authorizer.js';
@@ -28,15 +35,17 @@ import { sharedLookup } from '#apiserver/webhooks/shared-lookup.js';
 import { WebhookClient } from '#apiserver/webhooks/webhook-client.js';
 import { silentLogger } from '#daemon/log/logger.js';
 
-async function setup(only: string, authorizer: Authorizer = new AlwaysAllowAuthorizer()) {
-  const reader = new MemoryObjectReader();
-  const enabled = await admissionPlugins(
+async function setupAll(choice: PluginChoice, more: Partial<PluginDependencies> = {}) {
+  return await admissionPlugins(
     {
       dialect,
-      reader,
-      authorizer,
+      reader: new MemoryObjectReader(),
+      authorizer: new AlwaysAllowAuthorizer(),
       clock: realClock,
       storageOf: () => undefined,
+      client: () => {
+        throw new Error('no server');
+      },
       webhooks: {
         client: new WebhookClient({
           clock: realClock,
@@ -55,9 +64,15 @@ async function setup(only: string, authorizer: Authorizer = new AlwaysAllowAutho
       random: () => 0,
       notReadySeconds: 300,
       unreachableSeconds: 60,
+      ...more,
     },
-    { enabled: [only], disabled: [] },
+    choice,
   );
+}
+
+async function setup(only: string, authorizer: Authorizer = new AlwaysAllowAuthorizer()) {
+  const reader = new MemoryObjectReader();
+  const enabled = await setupAll({ enabled: [only], disabled: [] }, { reader, authorizer });
   const plugins = enabled.filter(({ name }) => name === only);
   const admit = async (resource: ResourceDeclaration, more: Partial<AdmissionAttributes>) => {
     const attributes = {
@@ -354,10 +369,22 @@ t.test('unknown plugin names are reported', (t) => {
   t.end();
 });
 
-t.test('enabled plugins without effect are reported', async (t) => {
-  t.strictSame(unknownPlugins(['PodSecurityPolicy', 'Nothing']), ['Nothing']);
-  t.strictSame(idlePlugins(['Priority', 'PodSecurityPolicy', 'PodNodeSelector']), [
+t.test('enabled plugins that are deprecated or without effect are reported', async (t) => {
+  t.strictSame(unknownPlugins(['PodSecurityPolicy', 'Nothing', 'constructor']), ['Nothing', 'constructor']);
+  t.strictSame(pluginWarnings(['Priority', 'PodSecurityPolicy', 'AlwaysAdmit']), [
     { plugin: 'PodSecurityPolicy', text: 'This admission plugin has no effect: PodSecurity replaces it' },
-    { plugin: 'PodNodeSelector', text: 'This admission plugin has no effect yet' },
+    {
+      plugin: 'AlwaysAdmit',
+      text: 'This admission plugin is deprecated: remove it from configuration files and scripts',
+    },
   ]);
+});
+
+t.test('plugins run in the order of 1.24, whatever the order of the options', async (t) => {
+  const names = ['AlwaysDeny', 'SecurityContextDeny', 'LimitRanger', 'AlwaysAdmit'];
+  const plugins = await setupAll(onlyPlugins(names));
+  t.strictSame(
+    plugins.map(({ name }) => name),
+    ['AlwaysAdmit', 'SecurityContextDeny', 'LimitRanger', 'AlwaysDeny'],
+  );
 });

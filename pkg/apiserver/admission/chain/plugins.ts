@@ -12,6 +12,9 @@ import type { Clock } from '#apimachinery/clock.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import type { ResourceDeclaration, ResourceType } from '#apimachinery/schema/schema.js';
 import type { AdmissionPlugin } from '#apiserver/admission/admission.js';
+import { AlwaysAdmit } from '#apiserver/admission/always-admit.js';
+import { AlwaysDeny } from '#apiserver/admission/always-deny.js';
+import { AlwaysPullImages } from '#apiserver/admission/always-pull-images.js';
 import {
   CertificateApproval,
   CertificateSigning,
@@ -19,17 +22,31 @@ import {
 } from '#apiserver/admission/certificates.js';
 import type { PluginConfiguration } from '#apiserver/admission/configuration.js';
 import { DefaultIngressClass, DefaultStorageClass } from '#apiserver/admission/default-classes.js';
+import { DenyServiceExternalIPs } from '#apiserver/admission/deny-service-external-ips.js';
+import { eventLimits } from '#apiserver/admission/event-rate-limit/configuration.js';
+import { EventRateLimit } from '#apiserver/admission/event-rate-limit/event-rate-limit.js';
+import { ExtendedResourceToleration } from '#apiserver/admission/extended-resource-toleration.js';
+import { LimitPodHardAntiAffinityTopology } from '#apiserver/admission/limit-pod-anti-affinity.js';
 import { LimitRanger } from '#apiserver/admission/limit-ranger.js';
+import { NamespaceAutoProvision } from '#apiserver/admission/namespace-auto-provision.js';
+import { NamespaceExists } from '#apiserver/admission/namespace-exists.js';
 import { NamespaceLifecycle } from '#apiserver/admission/namespace-lifecycle.js';
 import { DefaultTolerationSeconds, TaintNodesByCondition } from '#apiserver/admission/node-conditions.js';
 import { NodeRestriction } from '#apiserver/admission/node-restriction.js';
+import { OwnerReferencesPermissionEnforcement } from '#apiserver/admission/owner-references/owner-references.js';
+import { RestMapper } from '#apiserver/admission/owner-references/rest-mapper.js';
+import { PersistentVolumeLabel } from '#apiserver/admission/persistent-volume-label.js';
+import { nodeSelectors, PodNodeSelector } from '#apiserver/admission/pod-node-selector.js';
 import { PodPriority } from '#apiserver/admission/pod-priority.js';
+import { clusterTolerations } from '#apiserver/admission/pod-tolerations/configuration.js';
+import { PodTolerationRestriction } from '#apiserver/admission/pod-tolerations/pod-tolerations.js';
 import { PodSecurityMetrics } from '#apiserver/admission/podsecurity/metrics.js';
 import { PodSecurity } from '#apiserver/admission/podsecurity/pod-security.js';
 import { podSecurityConfiguration } from '#apiserver/admission/podsecurity/policy/configuration.js';
 import { limitedResources } from '#apiserver/admission/quota-configuration.js';
 import { ResourceQuotaAdmission } from '#apiserver/admission/resource-quota.js';
 import { RuntimeClassAdmission } from '#apiserver/admission/runtime-class.js';
+import { SecurityContextDeny } from '#apiserver/admission/security-context-deny.js';
 import { ServiceAccountAdmission } from '#apiserver/admission/service-account.js';
 import { PersistentVolumeClaimResize, StorageObjectInUseProtection } from '#apiserver/admission/volumes.js';
 import type { WebhookConfiguration } from '#apiserver/admission/webhook/compiled-webhook.js';
@@ -40,6 +57,7 @@ import type { WebhookEnvironment } from '#apiserver/admission/webhook/webhook-so
 import { WebhookSource } from '#apiserver/admission/webhook/webhook-source.js';
 import type { Authorizer } from '#apiserver/authorization/authorizer.js';
 import type { ObjectReader } from '#apiserver/objects/object-reader.js';
+import type { Client } from '#client/client.js';
 import type { FeatureGateName } from '#daemon/options/groups/feature-gate-table.js';
 import { QuotaEvaluators } from '#quota/evaluators.js';
 import type { ResourceStorage } from '#storage/resource-storage.js';
@@ -60,6 +78,8 @@ export interface PluginDependencies {
   readonly turns: Pick<TurnQueue, 'pause'>;
   readonly metrics: Registry;
   readonly gate: (name: FeatureGateName) => boolean;
+  /** A client of this server with all rights; the server exists when the first request comes. */
+  readonly client: () => Client;
   /** Dependencies of webhook plugins. */
   readonly webhooks: Pick<WebhookEnvironment, 'client' | 'log' | 'metrics' | 'newUID'>;
 }
@@ -70,6 +90,8 @@ interface PluginRow {
   readonly gate?: FeatureGateName;
   /** The plugin takes a configuration. */
   readonly configurable?: true;
+  /** 1.24 asks users to stop using the plugin. */
+  readonly deprecated?: true;
   /** Throws OptionsError for a faulty configuration. */
   readonly make: (
     dependencies: PluginDependencies,
@@ -77,12 +99,22 @@ interface PluginRow {
   ) => MaybePromise<AdmissionPlugin>;
 }
 
+/** In 1.24's order (kubeapiserver/options/plugins.go, AllOrderedPlugins). */
 const plugins: Readonly<Record<string, PluginRow>> = {
+  AlwaysAdmit: { byDefault: false, deprecated: true, make: () => new AlwaysAdmit() },
+  NamespaceAutoProvision: { byDefault: false, make: (d) => new NamespaceAutoProvision(d) },
   NamespaceLifecycle: { byDefault: true, make: (d) => new NamespaceLifecycle(d) },
+  NamespaceExists: { byDefault: false, make: (d) => new NamespaceExists(d) },
+  SecurityContextDeny: { byDefault: false, make: () => new SecurityContextDeny() },
+  LimitPodHardAntiAffinityTopology: {
+    byDefault: false,
+    make: ({ dialect }) => new LimitPodHardAntiAffinityTopology(dialect),
+  },
   LimitRanger: { byDefault: true, make: (d) => new LimitRanger(d) },
   ServiceAccount: { byDefault: true, make: (d) => new ServiceAccountAdmission(d) },
   NodeRestriction: { byDefault: false, make: (d) => new NodeRestriction(d) },
   TaintNodesByCondition: { byDefault: true, make: (d) => new TaintNodesByCondition(d.dialect) },
+  AlwaysPullImages: { byDefault: false, make: ({ dialect }) => new AlwaysPullImages(dialect) },
   PodSecurity: {
     byDefault: true,
     gate: 'PodSecurity',
@@ -95,16 +127,42 @@ const plugins: Readonly<Record<string, PluginRow>> = {
         metrics: new PodSecurityMetrics(d.metrics, d.dialect),
       }),
   },
+  PodNodeSelector: {
+    byDefault: false,
+    configurable: true,
+    make: (d, own) => new PodNodeSelector({ ...d, selectors: nodeSelectors(own) }),
+  },
   Priority: { byDefault: true, make: (d) => new PodPriority(d) },
   DefaultTolerationSeconds: { byDefault: true, make: (d) => new DefaultTolerationSeconds(d) },
+  PodTolerationRestriction: {
+    byDefault: false,
+    configurable: true,
+    make: (d, own) => new PodTolerationRestriction({ ...d, cluster: clusterTolerations(own, d.dialect) }),
+  },
+  EventRateLimit: {
+    byDefault: false,
+    configurable: true,
+    make: ({ dialect, clock }, own) => new EventRateLimit({ clock, limits: eventLimits(own, dialect) }),
+  },
+  ExtendedResourceToleration: { byDefault: false, make: ({ dialect }) => new ExtendedResourceToleration(dialect) },
+  PersistentVolumeLabel: {
+    byDefault: false,
+    deprecated: true,
+    make: ({ dialect }) => new PersistentVolumeLabel(dialect),
+  },
   DefaultStorageClass: { byDefault: true, make: (d) => new DefaultStorageClass(d) },
   StorageObjectInUseProtection: { byDefault: true, make: (d) => new StorageObjectInUseProtection(d.dialect) },
+  OwnerReferencesPermissionEnforcement: {
+    byDefault: false,
+    make: (d) => new OwnerReferencesPermissionEnforcement({ ...d, mapper: new RestMapper(d) }),
+  },
   PersistentVolumeClaimResize: { byDefault: true, make: (d) => new PersistentVolumeClaimResize(d) },
   RuntimeClass: { byDefault: true, make: (d) => new RuntimeClassAdmission(d) },
   CertificateApproval: { byDefault: true, make: (d) => new CertificateApproval(d) },
   CertificateSigning: { byDefault: true, make: (d) => new CertificateSigning(d) },
   CertificateSubjectRestriction: { byDefault: true, make: (d) => new CertificateSubjectRestriction(d.dialect) },
   DefaultIngressClass: { byDefault: true, make: (d) => new DefaultIngressClass(d) },
+  DenyServiceExternalIPs: { byDefault: false, make: ({ dialect }) => new DenyServiceExternalIPs(dialect) },
   // These run last: webhooks see the object to be stored, and quotas count only what all other plugins admit.
   MutatingAdmissionWebhook: {
     byDefault: true,
@@ -132,6 +190,7 @@ const plugins: Readonly<Record<string, PluginRow>> = {
       });
     },
   },
+  AlwaysDeny: { byDefault: false, deprecated: true, make: ({ dialect }) => new AlwaysDeny(dialect) },
 };
 
 async function environmentOf(d: PluginDependencies, own: PluginConfiguration | undefined): Promise<WebhookEnvironment> {
@@ -149,37 +208,30 @@ function webhookSource<T extends WebhookConfiguration>(
 const replacedPlugins: ReadonlyMap<string, string> = new Map([['PodSecurityPolicy', 'PodSecurity']]);
 
 /** Plugins of release 1.24 without effect here. */
-const inertPlugins: readonly string[] = [
-  'AlwaysAdmit',
-  'AlwaysDeny',
-  'AlwaysPullImages',
-  'DenyServiceExternalIPs',
-  'EventRateLimit',
-  'ExtendedResourceToleration',
-  'ImagePolicyWebhook',
-  'LimitPodHardAntiAffinityTopology',
-  'NamespaceAutoProvision',
-  'NamespaceExists',
-  'OwnerReferencesPermissionEnforcement',
-  'PersistentVolumeLabel',
-  'PodNodeSelector',
-  'PodTolerationRestriction',
-  'SecurityContextDeny',
-];
+const inertPlugins: readonly string[] = ['ImagePolicyWebhook'];
 
 /** The names in `chosen` that no plugin has. */
 export function unknownPlugins(chosen: readonly string[]): string[] {
-  return chosen.filter((name) => !(name in plugins) && !inertPlugins.includes(name) && !replacedPlugins.has(name));
+  return chosen.filter(
+    (name) => !Object.hasOwn(plugins, name) && !inertPlugins.includes(name) && !replacedPlugins.has(name),
+  );
 }
 
-/** Warnings at start about enabled plugins without effect. */
-export function idlePlugins(enabled: readonly string[]): { readonly plugin: string; readonly text: string }[] {
+/** Warnings at start about enabled plugins that are deprecated or without effect. */
+export function pluginWarnings(enabled: readonly string[]): { readonly plugin: string; readonly text: string }[] {
   return enabled.flatMap((plugin) => {
     const successor = replacedPlugins.get(plugin);
     if (successor !== undefined)
       return [{ plugin, text: `This admission plugin has no effect: ${successor} replaces it` }];
+    if (plugins[plugin]?.deprecated === true)
+      return [{ plugin, text: 'This admission plugin is deprecated: remove it from configuration files and scripts' }];
     return inertPlugins.includes(plugin) ? [{ plugin, text: 'This admission plugin has no effect yet' }] : [];
   });
+}
+
+/** `--admission-control`: the plugins of the list and no others. As in 1.24, its order has no effect. */
+export function onlyPlugins(list: readonly string[]): Pick<PluginChoice, 'enabled' | 'disabled'> {
+  return { enabled: list, disabled: Object.keys(plugins).filter((name) => !list.includes(name)) };
 }
 
 /** True for a plugin that reads its part of the configuration file. */
