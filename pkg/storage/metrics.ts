@@ -1,5 +1,5 @@
 /** Storage metrics, one set per API server, with 1.24's names and labels. */
-import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
+import { Counter, exponentialBuckets, Gauge, Histogram, type Registry } from 'prom-client';
 import { PlainCounter, PlainHistogram } from '#daemon/metrics/plain-series.js';
 
 export interface StorageMetrics {
@@ -25,6 +25,11 @@ export interface StorageMetrics {
   readonly compactions: Counter<'result'>;
   readonly transformations: Counter<'transformation_type' | 'transformer_prefix' | 'status'>;
   readonly transformationDuration: Histogram<'transformation_type'>;
+  readonly dataKeyMisses: Counter;
+  readonly dataKeyDuration: Histogram;
+  readonly dataKeyFailures: Counter;
+  readonly dataKeyCacheFill: Gauge;
+  readonly dataKeyArrivals: Histogram<'transformation_type'>;
 }
 
 /** Creates the metrics; call it once per registry. */
@@ -161,8 +166,36 @@ export function createStorageMetrics(registry: Registry): StorageMetrics {
       name: 'apiserver_storage_transformation_duration_seconds',
       help: '[ALPHA] Latencies in seconds of value transformation operations.',
       labelNames: ['transformation_type'],
-      // 5 µs to 41 ms, doubling.
-      buckets: Array.from({ length: 14 }, (_, i) => 5e-6 * 2 ** i),
+      // A key management service may take much longer than a cipher.
+      buckets: exponentialBuckets(5e-6, 2, 25),
+      registers,
+    }),
+    dataKeyMisses: new Counter({
+      name: 'apiserver_storage_envelope_transformation_cache_misses_total',
+      help: '[ALPHA] Total number of cache misses while accessing key decryption key(KEK).',
+      registers,
+    }),
+    dataKeyDuration: new Histogram({
+      name: 'apiserver_storage_data_key_generation_duration_seconds',
+      help: '[ALPHA] Latencies in seconds of data encryption key(DEK) generation operations.',
+      buckets: exponentialBuckets(5e-6, 2, 14),
+      registers,
+    }),
+    dataKeyFailures: new Counter({
+      name: 'apiserver_storage_data_key_generation_failures_total',
+      help: '[ALPHA] Total number of failed data encryption key(DEK) generation operations.',
+      registers,
+    }),
+    dataKeyCacheFill: new Gauge({
+      name: 'apiserver_envelope_encryption_dek_cache_fill_percent',
+      help: '[ALPHA] Percent of the cache slots currently occupied by cached DEKs.',
+      registers,
+    }),
+    dataKeyArrivals: new Histogram({
+      name: 'apiserver_envelope_encryption_dek_cache_inter_arrival_time_seconds',
+      help: '[ALPHA] Time (in seconds) of inter arrival of transformation requests.',
+      labelNames: ['transformation_type'],
+      buckets: exponentialBuckets(60, 2, 10),
       registers,
     }),
   };

@@ -2,6 +2,7 @@
  * Cached objects of one resource, as bytes: the interface that the API server's registry reads and writes. The watch
  * cache implements it over a `Store`.
  */
+import type { MaybePromise } from '#apimachinery/async/steps.js';
 import type { Cancellation } from '#apimachinery/cancellation.js';
 import type { Guard, Revision } from '#storage/store.js';
 
@@ -189,7 +190,7 @@ export interface ResourceStorage {
   /** Replaces the object if its revision is `expected`; otherwise returns the current one (undefined if deleted). */
   update(key: string, stored: Buffer, expected: Revision, options?: PutOptions): Promise<ConditionalResult>;
   /** Prepares the same update for the transaction of another resource's write. */
-  companionUpdate(key: string, stored: Buffer, expected: Revision): CompanionUpdate;
+  companionUpdate(key: string, stored: Buffer, expected: Revision): MaybePromise<CompanionUpdate>;
   /** Deletes the object if its revision is `expected`. */
   delete(key: string, expected: Revision, options?: ConditionalOptions): Promise<ConditionalResult>;
 }

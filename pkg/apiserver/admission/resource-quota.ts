@@ -119,11 +119,12 @@ class QuotaCharge implements WriteCondition {
     this.#endTurn ??= await this.#options.turns.take(this.#options.namespace, signal);
     const charges = await this.#charges(failed !== undefined, signal);
     const { quotas } = this.#options;
-    this.#updates = charges.map(({ quota, used }) => {
+    const updates = charges.map(({ quota, used }) => {
       const charged = { ...quota, metadata: { ...quota.metadata }, status: { ...quota.status, used } };
       const expected = BigInt(quota.metadata.resourceVersion ?? '0');
       return quotas.companionUpdate(keyOf(quota), encodeStored(charged), expected);
     });
+    this.#updates = await Promise.all(updates);
     return this.#updates.map(({ guard }) => guard);
   }
 

@@ -161,6 +161,7 @@ export async function buildApiServer(setup: ApiServerSetup): Promise<CompleteApi
         ],
         barrier,
         aggregation,
+        keyProbes: storage.keyProbes,
         paths: {
           ...buildPaths(values, {
             authentication,
@@ -173,6 +174,7 @@ export async function buildApiServer(setup: ApiServerSetup): Promise<CompleteApi
       release: () => {
         resourceMetrics.close();
         authentication.close();
+        storage.releaseKeys();
       },
     },
     storage,

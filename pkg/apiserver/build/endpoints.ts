@@ -15,6 +15,7 @@ import type { ResourceStorages } from '#apiserver/resources/storages.js';
 import { plainPaths } from '#apiserver/routing/plain-paths.js';
 import { ResourceRouter } from '#apiserver/routing/router.js';
 import type { StorageVersionBarrier } from '#apiserver/storageversions/write-barrier.js';
+import type { KeyProbe } from '#storage/encryption/key-probe.js';
 import type { Store } from '#storage/store.js';
 
 export interface EndpointParts {
@@ -25,6 +26,8 @@ export interface EndpointParts {
   /** Versions that extension API servers serve; absent: there are none. */
   readonly aggregation?: Aggregation;
   readonly healthChecks?: readonly HealthCheck[];
+  /** Of the key management services that the stores need. */
+  readonly keyProbes?: readonly KeyProbe[];
   /** Additional plain paths (`/openid/v1/jwks`, `/.well-known/…`), by their exact path. */
   readonly paths?: Readonly<Record<string, (context: RequestContext) => Promise<ApiResponse>>>;
 }
@@ -91,6 +94,7 @@ function healthChecks(parts: EndpointParts, { resources, storages, isStopping }:
     { name: 'log', endpoints: ['healthz', 'livez', 'readyz'], check: () => Promise.resolve() },
     storeCheck('etcd', storages.stores.main),
     ...storages.stores.others.map((store, i) => storeCheck(`etcd-override-${i}`, store)),
+    ...(parts.keyProbes ?? []).map(keyCheck),
     {
       name: 'informer-sync',
       endpoints: ['readyz'],
@@ -113,4 +117,8 @@ function healthChecks(parts: EndpointParts, { resources, storages, isStopping }:
 
 function storeCheck(name: string, store: Store): HealthCheck {
   return { name, endpoints: ['healthz', 'livez', 'readyz'], check: (signal) => store.health(signal) };
+}
+
+function keyCheck(probe: KeyProbe, index: number): HealthCheck {
+  return { name: `kms-provider-${index}`, endpoints: ['healthz', 'livez', 'readyz'], check: () => probe.check() };
 }

@@ -31,8 +31,8 @@ void t.test('the encryption configuration is read from the file of the option', 
     path,
     file(`- resources: [secrets]\n  providers:\n  - secretbox: {keys: [{name: a, secret: ${secret}}]}\n`),
   );
-  t.same([...(await build(path)).keys()], ['secrets']);
-  t.same([...(await build('')).keys()], [], 'without the option nothing is encrypted');
+  t.same([...(await build(path)).transformers.keys()], ['secrets']);
+  t.same([...(await build('')).transformers.keys()], [], 'without the option nothing is encrypted');
 
   await writeFile(
     path,

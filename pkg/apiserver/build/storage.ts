@@ -10,9 +10,13 @@ import type { ApiServerValues } from '#apiserver/options/options.js';
 import { ResourceStorages } from '#apiserver/resources/storages.js';
 import { holdCertificate } from '#daemon/certificates/expirations.js';
 import { OptionsError } from '#daemon/options/option.js';
-import { parseEncryptionConfig } from '#storage/encryption/encryption-config.js';
-import { resourceEncryption } from '#storage/encryption/resource-encryption.js';
-import type { ValueTransformer } from '#storage/encryption/transformer.js';
+import { type EncryptionRule, parseEncryptionConfig } from '#storage/encryption/encryption-config.js';
+import type { KeyProbe } from '#storage/encryption/key-probe.js';
+import {
+  type ResourceEncryption,
+  type ResourceEncryptionOptions,
+  resourceEncryption,
+} from '#storage/encryption/resource-encryption.js';
 import { readEtcdFiles } from '#storage/etcd/etcd-files.js';
 import { EtcdStore } from '#storage/etcd/etcd-store.js';
 import { createStorageMetrics, type StorageMetrics } from '#storage/metrics.js';
@@ -24,6 +28,10 @@ export interface StorageParts {
   readonly storages: ResourceStorages;
   readonly reader: StorageObjectReader;
   readonly metrics: StorageMetrics;
+  /** Of the key management services. */
+  readonly keyProbes: readonly KeyProbe[];
+  /** Closes the connections to key management services. */
+  readonly releaseKeys: () => void;
 }
 
 export interface StorageSetup {
@@ -41,7 +49,8 @@ export async function buildStorage(
   const { dialect, clock, turns, random, log } = environment;
   const metrics = createStorageMetrics(environment.metrics);
   const stores = await openStores(values, { environment, metrics, mainStore });
-  const transformers = await buildEncryption(values, { dialect, clock, metrics });
+  const encryption = await buildEncryption(values, { dialect, clock, metrics });
+  const { transformers } = encryption;
   const prefix = etcdRoot(values['etcd-prefix']);
   const storages = new ResourceStorages({
     ...{ dialect, store: stores, clock, turns, random, log, metrics, prefix, transformers, gate },
@@ -56,7 +65,11 @@ export async function buildStorage(
       log.warn({ resource }, '--etcd-servers-overrides names a resource that this server does not store');
   }
   const reader = new StorageObjectReader({ storageOf: (resource) => storages.find(resource), turns, clock, log });
-  return { stores, storages, reader, metrics };
+  return {
+    ...{ stores, storages, reader, metrics },
+    keyProbes: encryption.probes,
+    releaseKeys: () => encryption.close(),
+  };
 }
 
 interface StoreSetup extends Pick<StorageSetup, 'mainStore'> {
@@ -120,19 +133,35 @@ export interface EncryptionDependencies extends Pick<ServerEnvironment, 'dialect
   readonly metrics: StorageMetrics;
 }
 
-/** Keyed by the resource's name with its group; empty without the option. Throws OptionsError. */
+/** Encrypts nothing without the option. Throws OptionsError. */
 export async function buildEncryption(
   values: ApiServerValues,
   { dialect, clock, metrics }: EncryptionDependencies,
-): Promise<ReadonlyMap<string, ValueTransformer>> {
+): Promise<ResourceEncryption> {
   const path = values['encryption-provider-config'];
   const text = await readOptionalFile('encryption-provider-config', path);
-  if (text === undefined) return new Map();
+  if (text === undefined) return { transformers: new Map(), probes: [], close: () => undefined };
   try {
     const rules = parseEncryptionConfig(text, dialect);
-    return resourceEncryption(rules, { reserved: dialect.encryptedPrefix, random: randomBytes, clock, metrics });
+    const openService = await serviceOpener(rules, clock);
+    const reserved = dialect.encryptedPrefix;
+    return resourceEncryption(rules, { reserved, random: randomBytes, clock, metrics, openService });
   } catch (err) {
     if (!(err instanceof OptionsError)) throw err;
     throw new OptionsError(err.messages.map((message) => `--encryption-provider-config: ${path}: ${message}`));
   }
+}
+
+/** Loads gRPC, which takes memory and time, only for a configuration that needs it. */
+async function serviceOpener(
+  rules: readonly EncryptionRule[],
+  clock: ServerEnvironment['clock'],
+): Promise<ResourceEncryptionOptions['openService']> {
+  if (!rules.some(({ providers }) => providers.some(({ type }) => type === 'kms'))) {
+    return ({ name }) => {
+      throw new TypeError(`no configuration has the service ${name}`);
+    };
+  }
+  const { GrpcKeyService } = await import('#storage/encryption/grpc-key-service.js');
+  return ({ socket, timeoutMs }) => new GrpcKeyService({ socket, timeoutMs, clock });
 }

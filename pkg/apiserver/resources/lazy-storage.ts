@@ -1,4 +1,5 @@
 /** Storage of a resource that may never be used: its cache and watch begin with the first request. */
+import type { MaybePromise } from '#apimachinery/async/steps.js';
 import type { Cancellation } from '#apimachinery/cancellation.js';
 import type { WatchCache } from '#storage/cache/watch-cache.js';
 import type {
@@ -96,7 +97,7 @@ export class LazyStorage implements ResourceStorage {
     return this.#storage().update(key, stored, expected, options);
   }
 
-  companionUpdate(key: string, stored: Buffer, expected: Revision): CompanionUpdate {
+  companionUpdate(key: string, stored: Buffer, expected: Revision): MaybePromise<CompanionUpdate> {
     return this.#storage().companionUpdate(key, stored, expected);
   }
 

@@ -1,4 +1,6 @@
 /** The storage of a resource for the API server: reads and watches from memory, writes to the store. */
+
+import { andThen, type MaybePromise } from '#apimachinery/async/steps.js';
 import type { TurnQueue } from '#apimachinery/async/turn-queue.js';
 import type { Cancellation } from '#apimachinery/cancellation.js';
 import type { Clock } from '#apimachinery/clock.js';
@@ -17,7 +19,7 @@ import { CacheState, Feed } from '#storage/cache/state.js';
 import { type WatchEnvironment, WatchSession } from '#storage/cache/watch-session.js';
 import { CacheWrites } from '#storage/cache/writes.js';
 import type { ValueTransformer } from '#storage/encryption/transformer.js';
-import { readEvent, TransformingStore } from '#storage/encryption/transforming-store.js';
+import { readEvents, storedForm, TransformingStore } from '#storage/encryption/transforming-store.js';
 import { MeasuredStore } from '#storage/forwarding-store.js';
 import type { StorageMetrics } from '#storage/metrics.js';
 import { Packing } from '#storage/packing/packing.js';
@@ -160,12 +162,21 @@ export class WatchCache implements ResourceStorage {
   /** Adds changes from before the cache was filled, so that watches can resume there; undefined: not available. */
   remember(past: { readonly since: Revision; readonly events: readonly StoreEvent[] } | undefined): void {
     const { transformer, context } = this.#options;
-    if (past !== undefined) {
-      const { since, events } = past;
-      const read = transformer === undefined ? events : events.map((event) => readEvent(transformer, event));
-      this.#state.remember({ since, events: read, context });
+    if (past === undefined) {
+      this.#state.settleHistory();
+      return;
     }
-    this.#state.settleHistory();
+    const { since, events } = past;
+    const add = (read: readonly StoreEvent[]) => this.#state.remember({ since, events: read, context });
+    const read = transformer === undefined ? events : readEvents(transformer, events);
+    if (!(read instanceof Promise)) {
+      add(read);
+      this.#state.settleHistory();
+      return;
+    }
+    // Without the keys of the history, watches list again.
+    const settle = () => this.#state.settleHistory();
+    void read.then(add, () => undefined).then(settle, settle);
   }
 
   get(key: string, version: ReadVersion, signal?: Cancellation): Promise<Entry | undefined> {
@@ -210,13 +221,14 @@ export class WatchCache implements ResourceStorage {
     return this.#writes.update(this.prefix + key, stored, expected, options);
   }
 
-  companionUpdate(key: string, stored: Buffer, expected: Revision): CompanionUpdate {
+  companionUpdate(key: string, stored: Buffer, expected: Revision): MaybePromise<CompanionUpdate> {
     const fullKey = this.prefix + key;
-    const value = this.#options.transformer?.toStorage(stored, fullKey) ?? stored;
-    return {
+    const { transformer } = this.#options;
+    const update = (value: Buffer): CompanionUpdate => ({
       guard: { key: fullKey, modRevision: expected, value },
       written: (revision) => this.#writes.companionWritten(fullKey, stored, revision),
-    };
+    });
+    return transformer === undefined ? update(stored) : andThen(storedForm(transformer, stored, fullKey), update);
   }
 
   delete(key: string, expected: Revision, options?: ConditionalOptions): Promise<ConditionalResult> {

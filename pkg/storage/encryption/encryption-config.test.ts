@@ -6,7 +6,7 @@ import { type Dialect, kubernetesDialect, orchDialect } from '#apimachinery/dial
 import { OptionsError } from '#daemon/options/option.js';
 import { parseEncryptionConfig } from '#storage/encryption/encryption-config.js';
 import { resourceEncryption } from '#storage/encryption/resource-encryption.js';
-import type { ValueTransformer } from '#storage/encryption/transformer.js';
+import type { Transformed } from '#storage/encryption/transformer.js';
 import { createStorageMetrics } from '#storage/metrics.js';
 
 const secret = (size: number, fill = 'k'): string => Buffer.alloc(size, fill).toString('base64');
@@ -103,10 +103,44 @@ void t.test('invalid files', async (t) => {
       ],
     ],
     [
-      'a key management service',
-      one({ kms: { name: 'x', endpoint: 'unix:///x' } }),
-      [`${path}.kms: Forbidden: key management services are not supported; use aesgcm, aescbc or secretbox`],
+      'an empty key management service',
+      one({ kms: { timeout: '0s', cachesize: 0 } }),
+      [
+        `${path}.kms.name: Required value: name is a mandatory field for a provider`,
+        `${path}.kms.timeout: Invalid value: 0s: timeout should be a positive value`,
+        `${path}.kms.endpoint: Invalid value: "": endpoint is a mandatory field for a kms`,
+        `${path}.kms.cachesize: Invalid value: 0: cachesize should be a positive value, or negative to disable`,
+      ],
     ],
+    [
+      'wrong types of a key management service',
+      one({ kms: { name: 1, endpoint: ['x'], timeout: 3, cachesize: 'a', keys: [] } }),
+      [
+        `unknown field "${path}.kms.keys"`,
+        `${path}.kms.name: Invalid value: "REDACTED": must be a string`,
+        `${path}.kms.name: Required value: name is a mandatory field for a provider`,
+        `${path}.kms.timeout: Invalid value: "REDACTED": must be a duration`,
+        `${path}.kms.endpoint: Invalid value: "REDACTED": must be a string`,
+        `${path}.kms.endpoint: Invalid value: "": endpoint is a mandatory field for a kms`,
+        `${path}.kms.cachesize: Invalid value: "REDACTED": must be a 32-bit integer`,
+      ],
+    ],
+    ...(
+      [
+        ['tcp://127.0.0.1:1', 'unsupported scheme "tcp" for KMS provider, only unix is supported'],
+        ['/run/kms.sock', 'unsupported scheme "" for KMS provider, only unix is supported'],
+        [
+          'unix:///a\n',
+          'invalid endpoint for kms provider, error: parse "unix:///a\\n": net/url: invalid control character in URL',
+        ],
+        ['unix:///%zz', 'invalid endpoint for kms provider, error: parse "unix:///%zz": invalid URL escape "%zz"'],
+        ['://a', 'invalid endpoint for kms provider, error: parse "://a": missing protocol scheme'],
+      ] as const
+    ).map(([endpoint, reason]): [string, string, string[]] => [
+      endpoint,
+      one({ kms: { name: 'x', endpoint } }),
+      [`${path}.kms.endpoint: Invalid value: ${JSON.stringify(endpoint)}: ${reason}`],
+    ]),
     ['unknown fields', one({ identity: { a: 1 } }), [`unknown field "${path}.identity.a"`]],
     [
       'wrong types',
@@ -140,16 +174,34 @@ void t.test('invalid files', async (t) => {
   }
 });
 
-function transformerOf(text: string, registry = new Registry()): ValueTransformer {
-  const transformers = resourceEncryption(parseEncryptionConfig(text, kubernetesDialect), {
+t.test('a key management service and its defaults', async (t) => {
+  const read = (kms: object) => parseEncryptionConfig(one({ kms }), kubernetesDialect)[0]?.providers;
+  const service = { type: 'kms', name: 'x', timeoutMs: 3000, cacheSize: 1000 };
+  t.same(read({ name: 'x', endpoint: 'unix:///run/x.sock' }), [{ ...service, socket: '/run/x.sock' }]);
+  t.same(read({ name: 'x', endpoint: 'unix:///@x', timeout: '1m', cachesize: -1 }), [
+    { ...service, socket: '@x', timeoutMs: 60_000, cacheSize: -1 },
+  ]);
+});
+
+/** The keys are in this process. */
+interface LocalTransformer {
+  toStorage(value: Buffer, context: string): Buffer;
+  fromStorage(bytes: Buffer, context: string): Transformed;
+}
+
+function transformerOf(text: string, registry = new Registry()): LocalTransformer {
+  const { transformers } = resourceEncryption(parseEncryptionConfig(text, kubernetesDialect), {
     reserved: kubernetesDialect.encryptedPrefix,
     random: randomBytes,
     clock: realClock,
     metrics: createStorageMetrics(registry),
+    openService: ({ name }) => {
+      throw new TypeError(`no service ${name}`);
+    },
   });
   const transformer = transformers.get('secrets');
   if (transformer === undefined) throw new Error('no transformer');
-  return transformer;
+  return transformer as LocalTransformer;
 }
 
 const context = '/registry/secrets/default/a';

@@ -9,6 +9,7 @@
  *     providers:
  *       - aesgcm: { keys: [{ name: new, secret: <base64 of 16, 24 or 32 bytes> }] }
  *       - aescbc: { keys: [{ name: old, secret: <base64> }] }
+ *       - kms: { name: vault, endpoint: unix:///run/vault.sock, cachesize: 1000, timeout: 3s }
  *       - identity: {}
  * ```
  *
@@ -20,6 +21,8 @@ import { parseYAML } from '#apimachinery/codec/yaml.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import { isPlain, type Plain } from '#daemon/options/config-decode.js';
 import { OptionsError } from '#daemon/options/option.js';
+import { list, object, redacted, required, unknownFields } from '#storage/encryption/config-fields.js';
+import { type KmsProvider, kmsProvider } from '#storage/encryption/kms-config.js';
 import { type CipherName, secretLengths } from '#storage/encryption/value-cipher.js';
 
 export interface EncryptionKey {
@@ -29,7 +32,8 @@ export interface EncryptionKey {
 
 export type EncryptionProvider =
   | { readonly type: 'identity' }
-  | { readonly type: CipherName; readonly keys: readonly EncryptionKey[] };
+  | { readonly type: CipherName; readonly keys: readonly EncryptionKey[] }
+  | KmsProvider;
 
 export interface EncryptionRule {
   /** `secrets`, `deployments.apps`. */
@@ -37,7 +41,6 @@ export interface EncryptionRule {
   readonly providers: readonly EncryptionProvider[];
 }
 
-const redacted = '"REDACTED"';
 const providerNames = ['kms', 'aesgcm', 'aescbc', 'secretbox', 'identity'];
 
 /** The rules in order. Throws an OptionsError with all problems. */
@@ -112,11 +115,8 @@ function provider(value: unknown, path: string, errors: string[]): EncryptionPro
     const reason = 'more than one provider specified in a single element, should split into different list elements';
     errors.push(`${path}: Invalid value: ${redacted}: ${reason}`);
   }
-  if (name === 'kms') {
-    errors.push(`${path}.kms: Forbidden: key management services are not supported; use aesgcm, aescbc or secretbox`);
-    return [];
-  }
   const settings = object(fields[name], `${path}.${name}`, errors);
+  if (name === 'kms') return [kmsProvider(settings, `${path}.kms`, errors)];
   if (name === 'identity') {
     unknownFields(settings, [], `${path}.identity.`, errors);
     return [{ type: name }];
@@ -159,26 +159,4 @@ function decodeBase64(text: string): Buffer | undefined {
   const compact = text.replace(/[\r\n]/g, '');
   const valid = compact.length % 4 === 0 && /^[A-Za-z0-9+/]*={0,2}$/.test(compact);
   return valid ? Buffer.from(compact, 'base64') : undefined;
-}
-
-const required = (path: string, detail: string): string => `${path}: Required value: ${detail}`;
-
-function object(value: unknown, path: string, errors: string[]): Plain {
-  if (isPlain(value)) return value;
-  if (value !== null && value !== undefined) errors.push(`${path}: Invalid value: ${redacted}: must be an object`);
-  return {};
-}
-
-/** An absent list is empty; undefined after an error. */
-function list(value: unknown, path: string, errors: string[]): readonly unknown[] | undefined {
-  if (value === null || value === undefined) return [];
-  if (Array.isArray(value)) return value as unknown[];
-  errors.push(`${path}: Invalid value: ${redacted}: must be a list`);
-  return undefined;
-}
-
-function unknownFields(fields: Plain, allowed: readonly string[], path: string, errors: string[]): void {
-  for (const name of Object.keys(fields)) {
-    if (!allowed.includes(name)) errors.push(`unknown field ${JSON.stringify(`${path}${name}`)}`);
-  }
 }

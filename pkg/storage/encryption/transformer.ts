@@ -1,4 +1,6 @@
 /** Transforms a resource's values for the store: the first transformer writes, all can read. */
+import { andThen, type MaybePromise } from '#apimachinery/async/steps.js';
+import { KeyServiceError } from '#storage/encryption/key-service.js';
 import { type CipherName, TransformError, type ValueCipher } from '#storage/encryption/value-cipher.js';
 
 /** A decoded value. */
@@ -11,10 +13,10 @@ export interface Transformed {
 }
 
 export interface ValueTransformer {
-  /** `context` is the value's key in the store. */
-  toStorage(value: Buffer, context: string): Buffer;
-  /** Throws TransformError. */
-  fromStorage(bytes: Buffer, context: string): Transformed;
+  /** `context` is the value's key in the store. Fails with KeyServiceError. Synchronous for keys of this process. */
+  toStorage(value: Buffer, context: string): MaybePromise<Buffer>;
+  /** Fails with TransformError for an unreadable value, and with KeyServiceError while its key is out of reach. */
+  fromStorage(bytes: Buffer, context: string): MaybePromise<Transformed>;
 }
 
 /** A transformer and the prefix of its stored values. */
@@ -28,7 +30,8 @@ export interface PrefixedTransformer {
 export type RecordTransformation = (attempt: {
   readonly direction: 'to_storage' | 'from_storage';
   readonly prefix: string;
-  readonly ok: boolean;
+  /** `OK`, or the name of a gRPC status. */
+  readonly status: string;
   readonly seconds: number;
 }) => void;
 
@@ -42,54 +45,106 @@ export interface PrefixTransformersOptions {
   readonly seconds: () => number;
 }
 
+interface Row {
+  readonly prefix: Buffer;
+  readonly label: string;
+  readonly transformer: ValueTransformer;
+}
+
+/** The reading of one value. */
+interface Reading {
+  readonly bytes: Buffer;
+  readonly context: string;
+  readonly started: number;
+  /** Why transformers could not read it. */
+  readonly reasons: string[];
+  unreachable: KeyServiceError | undefined;
+}
+
+type Failure = TransformError | KeyServiceError;
+
 export class PrefixTransformers implements ValueTransformer {
   readonly #options: PrefixTransformersOptions;
-  readonly #rows: readonly {
-    readonly prefix: Buffer;
-    readonly label: string;
-    readonly transformer: ValueTransformer;
-  }[];
+  readonly #rows: readonly Row[];
+  readonly #first: Row;
 
   /** Throws a RangeError without transformers. */
   constructor(options: PrefixTransformersOptions) {
-    if (options.transformers.length === 0) throw new RangeError('at least one transformer is needed');
     this.#options = options;
     this.#rows = options.transformers.map(({ prefix, transformer }) => ({
       prefix: Buffer.from(prefix),
       label: prefix,
       transformer,
     }));
-  }
-
-  toStorage(value: Buffer, context: string): Buffer {
-    const { record, seconds } = this.#options;
     const [first] = this.#rows;
     if (first === undefined) throw new RangeError('at least one transformer is needed');
-    const started = seconds();
-    const bytes = Buffer.concat([first.prefix, first.transformer.toStorage(value, context)]);
-    record({ direction: 'to_storage', prefix: first.label, ok: true, seconds: seconds() - started });
-    return bytes;
+    this.#first = first;
   }
 
-  fromStorage(bytes: Buffer, context: string): Transformed {
-    const { record, seconds, noMatch } = this.#options;
-    const direction = 'from_storage';
+  toStorage(value: Buffer, context: string): MaybePromise<Buffer> {
+    const { seconds } = this.#options;
+    const { prefix, label, transformer } = this.#first;
     const started = seconds();
-    const reasons: string[] = [];
-    for (const [i, { prefix, label, transformer }] of this.#rows.entries()) {
-      if (!startsWith(bytes, prefix)) continue;
-      const result = attempt(() => transformer.fromStorage(bytes.subarray(prefix.length), context));
-      // The plain transformer refuses encrypted bytes, which belong to a later one.
-      if (label === '' && result instanceof TransformError) continue;
-      const ok = !(result instanceof TransformError);
-      record({ direction, prefix: label === '' ? 'identity' : label, ok, seconds: seconds() - started });
-      if (ok) return { ...result, stale: result.stale || i !== 0 };
-      // Try the next key: several may have the same name while a secret is being replaced.
-      reasons.push(result.message);
+    return andThen(
+      attempt(() => transformer.toStorage(value, context)),
+      (result) => {
+        this.#record('to_storage', { label, started, result });
+        if (isFailure(result)) throw result;
+        return Buffer.concat([prefix, result]);
+      },
+    );
+  }
+
+  fromStorage(bytes: Buffer, context: string): MaybePromise<Transformed> {
+    const started = this.#options.seconds();
+    return this.#readFrom(0, { bytes, context, started, reasons: [], unreachable: undefined });
+  }
+
+  /** Tries the transformers from the index on: several may have the same name while a secret is being replaced. */
+  #readFrom(first: number, reading: Reading): MaybePromise<Transformed> {
+    const { bytes, context } = reading;
+    for (let i = first; i < this.#rows.length; i += 1) {
+      const row = this.#rows[i] as Row;
+      if (!startsWith(bytes, row.prefix)) continue;
+      const result = attempt(() => row.transformer.fromStorage(bytes.subarray(row.prefix.length), context));
+      if (result instanceof Promise) {
+        return result.then((read) => this.#settle(i, reading, read) ?? this.#readFrom(i + 1, reading));
+      }
+      const settled = this.#settle(i, reading, result);
+      if (settled !== undefined) return settled;
     }
-    if (reasons.length === 0) record({ direction, prefix: 'unknown', ok: false, seconds: seconds() - started });
+    throw this.#failed(reading);
+  }
+
+  /** Undefined if another transformer must try. */
+  #settle(index: number, reading: Reading, result: Transformed | Failure): Transformed | undefined {
+    const { label } = this.#rows[index] as Row;
+    // The plain transformer refuses encrypted bytes, which belong to another one.
+    if (label === '' && isFailure(result)) return undefined;
+    const name = label === '' ? 'identity' : label;
+    this.#record('from_storage', { label: name, started: reading.started, result });
+    if (!isFailure(result)) return { ...result, stale: result.stale || index !== 0 };
+    if (result instanceof KeyServiceError) reading.unreachable ??= result;
+    else reading.reasons.push(result.message);
+    return undefined;
+  }
+
+  #failed({ reasons, started, unreachable }: Reading): Failure {
+    if (unreachable !== undefined) return unreachable;
     const distinct = [...new Set(reasons)];
-    throw new TransformError(distinct.length > 1 ? `[${distinct.join(', ')}]` : (distinct[0] ?? noMatch));
+    const { noMatch } = this.#options;
+    const error = new TransformError(distinct.length > 1 ? `[${distinct.join(', ')}]` : (distinct[0] ?? noMatch));
+    if (reasons.length === 0) this.#record('from_storage', { label: 'unknown', started, result: error });
+    return error;
+  }
+
+  #record(
+    direction: 'to_storage' | 'from_storage',
+    { label, started, result }: { readonly label: string; readonly started: number; readonly result: unknown },
+  ): void {
+    const { record, seconds } = this.#options;
+    const status = isFailure(result) ? (result instanceof KeyServiceError ? result.code : 'Unknown') : 'OK';
+    record({ direction, prefix: label, status, seconds: seconds() - started });
   }
 }
 
@@ -138,13 +193,23 @@ export const noMatchingKey: { readonly [name in CipherName]: string } = {
   secretbox: 'no matching key was found for the provided Secretbox transformer',
 };
 
-function attempt(read: () => Transformed): Transformed | TransformError {
+function isFailure(result: unknown): result is Failure {
+  return result instanceof TransformError || result instanceof KeyServiceError;
+}
+
+/** The result, or why there is none. */
+function attempt<T>(work: () => MaybePromise<T>): MaybePromise<T | Failure> {
   try {
-    return read();
-  } catch (err) {
-    if (err instanceof TransformError) return err;
-    throw err;
+    const result = work();
+    return result instanceof Promise ? result.catch(failureOf) : result;
+  } catch (error) {
+    return failureOf(error);
   }
+}
+
+function failureOf(error: unknown): Failure {
+  if (isFailure(error)) return error;
+  throw error;
 }
 
 function startsWith(bytes: Buffer, prefix: Buffer): boolean {

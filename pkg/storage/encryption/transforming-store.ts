@@ -1,6 +1,10 @@
 /** A store that transforms values. Keys, revisions, conditions, leases and watches are those of the underlying store. */
-import type { ValueTransformer } from '#storage/encryption/transformer.js';
+import { andThen, type MaybePromise } from '#apimachinery/async/steps.js';
+import { internalError } from '#apimachinery/errors/status.js';
+import { KeyServiceError } from '#storage/encryption/key-service.js';
+import type { Transformed, ValueTransformer } from '#storage/encryption/transformer.js';
 import { TransformError } from '#storage/encryption/value-cipher.js';
+import { unreadableEntry } from '#storage/errors.js';
 import { ForwardingStore } from '#storage/forwarding-store.js';
 import type {
   DeleteOptions,
@@ -30,15 +34,16 @@ export class TransformingStore extends ForwardingStore {
   override async range(options: RangeOptions): Promise<RangeResult> {
     const result = await this.below.range(options);
     if (options.keysOnly === true) return result;
-    return { ...result, kvs: result.kvs.map((kv) => this.#read(kv)) };
+    return { ...result, kvs: await all(result.kvs.map((kv) => this.#read(kv))) };
   }
 
   override async create(key: string, value: Buffer, options?: WriteOptions): Promise<WriteResult> {
-    return this.#result(await this.below.create(key, this.#transformer.toStorage(value, key), options));
+    const stored = await storedForm(this.#transformer, value, key);
+    return this.#result(await this.below.create(key, stored, options));
   }
 
   override async update(key: string, value: Buffer, expected: Revision, options?: WriteOptions): Promise<WriteResult> {
-    const stored = this.#transformer.toStorage(value, key);
+    const stored = await storedForm(this.#transformer, value, key);
     return this.#result(await this.below.update(key, stored, expected, options));
   }
 
@@ -49,36 +54,69 @@ export class TransformingStore extends ForwardingStore {
   override async *watch(options: WatchOptions): AsyncGenerator<WatchMessage, void, void> {
     for await (const message of this.below.watch(options)) {
       if (message.type === 'progress') yield message;
-      else yield { ...message, events: message.events.map((event) => readEvent(this.#transformer, event)) };
+      else yield { ...message, events: await readEvents(this.#transformer, message.events) };
     }
   }
 
-  #result(result: WriteResult): WriteResult {
+  #result(result: WriteResult): MaybePromise<WriteResult> {
     if (result.ok || result.current === undefined) return result;
-    return { ...result, current: this.#read(result.current) };
+    return andThen(this.#read(result.current), (current) => ({ ...result, current }));
   }
 
-  #read(kv: KeyValue): KeyValue {
+  #read(kv: KeyValue): MaybePromise<KeyValue> {
     return readPair(this.#transformer, kv);
   }
 }
 
-/** Decodes an event's values. */
-export function readEvent(transformer: ValueTransformer, event: StoreEvent): StoreEvent {
-  const previous = event.previous && { previous: readPair(transformer, event.previous) };
-  if (event.type === 'delete') return { ...event, ...previous };
-  return { ...event, kv: readPair(transformer, event.kv), ...previous };
+/** The bytes to store. Fails with 500 while the key is out of reach. */
+export function storedForm(transformer: ValueTransformer, value: Buffer, key: string): MaybePromise<Buffer> {
+  const stored = transformer.toStorage(value, key);
+  if (!(stored instanceof Promise)) return stored;
+  return stored.catch((error: unknown) => {
+    throw error instanceof KeyServiceError ? internalError(error) : error;
+  });
 }
 
-function readPair(transformer: ValueTransformer, { key, modRevision, value: stored }: KeyValue): KeyValue {
+/** Decodes the values of events. */
+export function readEvents(
+  transformer: ValueTransformer,
+  events: readonly StoreEvent[],
+): MaybePromise<readonly StoreEvent[]> {
+  return all(events.map((event) => readEvent(transformer, event)));
+}
+
+function readEvent(transformer: ValueTransformer, event: StoreEvent): MaybePromise<StoreEvent> {
+  const { previous: old } = event;
+  return andThen(old === undefined ? undefined : readPair(transformer, old), (previous) => {
+    const before = previous && { previous };
+    if (event.type === 'delete') return { ...event, ...before };
+    return andThen(readPair(transformer, event.kv), (kv) => ({ ...event, kv, ...before }));
+  });
+}
+
+/** Fails with 500 while the value's key is out of reach. */
+function readPair(transformer: ValueTransformer, kv: KeyValue): MaybePromise<KeyValue> {
   try {
-    const { value, stale, authenticated } = transformer.fromStorage(stored, key);
-    if (!authenticated) checkJson(value);
-    return { key, modRevision, value, ...(stale && { stale }) };
-  } catch (err) {
-    if (!(err instanceof TransformError)) throw err;
-    return { key, modRevision, value: nothing, unreadable: err.message };
+    const read = transformer.fromStorage(kv.value, kv.key);
+    if (!(read instanceof Promise)) return readable(kv, read);
+    return read.then((transformed) => readable(kv, transformed)).catch((error: unknown) => withoutValue(kv, error));
+  } catch (error) {
+    return withoutValue(kv, error);
   }
+}
+
+function readable({ key, modRevision }: KeyValue, { value, stale, authenticated }: Transformed): KeyValue {
+  if (!authenticated) checkJson(value);
+  return { key, modRevision, value, ...(stale && { stale }) };
+}
+
+function withoutValue({ key, modRevision }: KeyValue, error: unknown): KeyValue {
+  if (error instanceof TransformError) return { key, modRevision, value: nothing, unreadable: error.message };
+  throw error instanceof KeyServiceError ? unreadableEntry(key, error.message) : error;
+}
+
+function all<T>(values: readonly MaybePromise<T>[]): MaybePromise<T[]> {
+  return values.some((value) => value instanceof Promise) ? Promise.all(values) : (values as T[]);
 }
 
 /** Throws for a value that is not JSON: without authentication, changed bytes may decrypt to anything. */

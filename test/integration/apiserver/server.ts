@@ -97,7 +97,10 @@ export async function runServer(start: StartOptions = {}): Promise<{ server: Api
       random: randomBytes,
       clock: realClock,
       metrics: storageMetrics,
-    }),
+      openService: ({ name }) => {
+        throw new TypeError(`no service ${name}`);
+      },
+    }).transformers,
   });
   const listen = { host: '127.0.0.1', port: 0, tls: { cert: certificate.certificate, key: certificate.privateKey } };
   const flat: FlatDependencies = {

@@ -46,6 +46,8 @@ export interface ApiOptions {
   readonly clock?: Clock;
   /** More options of the API server. */
   readonly args?: readonly string[];
+  /** Does not wait until the server is ready. */
+  readonly isOnlyListening?: boolean;
 }
 
 /** Closes everything at the end of the test, the store included. */
@@ -94,7 +96,10 @@ export async function startApi(t: Pick<Test, 'teardown'>, options: ApiOptions): 
     await store.close();
     await rm(folder, { recursive: true });
   });
-  await api.ready();
+  const ready = api.ready();
+  ready.catch(() => undefined);
+  if (options.isOnlyListening === true) await until('listening', async () => api.address !== undefined);
+  else await ready;
   const port = api.address?.port ?? 0;
   const context = { server: `https://127.0.0.1:${port}`, clusterName: 'test', userName: 'test' };
   const ca = await readFile(join(folder, 'apiserver.crt'), 'utf8');

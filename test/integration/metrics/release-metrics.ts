@@ -59,6 +59,8 @@ apiserver_cache_list_total counter ALPHA index resource_prefix
 apiserver_crd_webhook_conversion_duration_seconds histogram ALPHA crd_name from_version succeeded to_version
 apiserver_current_inflight_requests gauge STABLE request_kind
 apiserver_dropped_requests_total counter ALPHA request_kind
+apiserver_envelope_encryption_dek_cache_fill_percent gauge ALPHA
+apiserver_envelope_encryption_dek_cache_inter_arrival_time_seconds histogram ALPHA transformation_type
 apiserver_init_events_total counter ALPHA resource
 apiserver_longrunning_requests gauge ALPHA component group resource scope subresource verb version
 apiserver_request_aborts_total counter ALPHA group resource scope subresource verb version
@@ -71,6 +73,9 @@ apiserver_request_total counter STABLE code component dry_run group resource sco
 apiserver_requested_deprecated_apis gauge STABLE group removed_release resource subresource version
 apiserver_response_sizes histogram STABLE component group resource scope subresource verb version
 apiserver_selfrequest_total counter ALPHA resource subresource verb
+apiserver_storage_data_key_generation_duration_seconds histogram ALPHA
+apiserver_storage_data_key_generation_failures_total counter ALPHA
+apiserver_storage_envelope_transformation_cache_misses_total counter ALPHA
 apiserver_storage_list_evaluated_objects_total counter ALPHA resource
 apiserver_storage_list_fetched_objects_total counter ALPHA resource
 apiserver_storage_list_returned_objects_total counter ALPHA resource
@@ -197,7 +202,6 @@ export const leftOut: Readonly<Record<string, string>> = {
     'how long a certificate still lasts is not looked at for each request',
   apiserver_current_inqueue_requests: 'requests wait in no queue: they are served or refused',
   apiserver_egress_dialer_: 'there is no egress proxy',
-  apiserver_envelope_encryption_: 'there is no key management service',
   apiserver_flowcontrol_: 'priority levels are stored, but requests are limited by their kind only',
   apiserver_kube_aggregator_: 'certificates of an outdated form are refused, not counted',
   apiserver_longrunning_gauge: 'deprecated since 1.23, and hidden in 1.24',
