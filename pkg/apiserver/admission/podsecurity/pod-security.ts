@@ -27,10 +27,15 @@ import { type Policy, podSecurityPrefix, policyOf } from '#apiserver/admission/p
 import { verdictOn } from '#apiserver/admission/podsecurity/policy/verdict.js';
 import { isSignificantUpdate } from '#apiserver/admission/podsecurity/significant-update.js';
 import { checkedPod } from '#apiserver/admission/podsecurity/standards/check.js';
-import { compareLevels, latestVersion, sameLevel } from '#apiserver/admission/podsecurity/standards/level.js';
+import {
+  compareLevels,
+  type LevelVersion,
+  latestVersion,
+  sameLevel,
+} from '#apiserver/admission/podsecurity/standards/level.js';
 import type { ObjectReader } from '#apiserver/objects/object-reader.js';
 import type { Logger } from '#daemon/log/logger.js';
-import type { Entry, ResourceStorage } from '#storage/resource-storage.js';
+import type { ResourceStorage } from '#storage/resource-storage.js';
 
 export interface PodSecurityOptions {
   readonly dialect: Dialect;
@@ -152,38 +157,34 @@ export class PodSecurity implements AdmissionPlugin {
 
   /** Warns about existing pods that violate the new level; never refuses. */
   async #warnOfPods(attributes: AdmissionAttributes, namespace: string, { enforce }: Policy): Promise<void> {
-    const { configuration, dialect, clock, turns, log } = this.#options;
-    const context = attributes.scope?.context;
-    const nowMs = clock.monotonic();
-    // Leaves half of the remaining time to the rest of the request.
-    const limitMs = Math.min(existingPodsMs, ((context?.dueMs ?? Number.POSITIVE_INFINITY) - nowMs) / 2);
-    let entries: readonly Entry[];
     try {
-      entries = await this.#podsOf(namespace);
+      for (const warning of await this.#podWarnings(attributes, namespace, enforce)) attributes.warn(warning);
     } catch (error) {
-      log.warn({ namespace, err: error }, 'cannot list pods to check a new Pod Security level');
-      return attributes.warn('failed to list pods while checking new PodSecurity enforce level');
+      this.#options.log.warn({ namespace, err: error }, 'cannot check the pods of a namespace against its new level');
+      attributes.warn('failed to list pods while checking new PodSecurity enforce level');
     }
-    const warnings = await existingPodsWarnings({
+  }
+
+  async #podWarnings({ scope }: AdmissionAttributes, namespace: string, level: LevelVersion) {
+    const { configuration, dialect, clock, turns, storageOf } = this.#options;
+    const storage = storageOf(pods);
+    if (storage === undefined) throw new RangeError('this server has no pods');
+    const nowMs = clock.monotonic();
+    const leftMs = (scope?.context.dueMs ?? Number.POSITIVE_INFINITY) - nowMs;
+    const where = { scope: `${namespace}/`, version: { kind: 'any' } } as const;
+    const entries = storage.ready() ? storage.cachedIn(where.scope) : (await storage.list(where)).entries;
+    return existingPodsWarnings({
       namespace,
-      level: enforce,
+      level,
       pods: entries.map((entry) => () => entry.object() as Pod),
       exemptRuntimeClasses: configuration.exemptions.runtimeClasses,
       dialect,
       clock,
-      dueMs: nowMs + limitMs,
+      // Leaves half of the remaining time to the rest of the request.
+      dueMs: nowMs + Math.min(existingPodsMs, leftMs / 2),
       pause: () => turns.pause(),
-      isCancelled: () => context?.cancellation.aborted === true,
+      isCancelled: () => scope?.context.cancellation.aborted === true,
     });
-    for (const warning of warnings) attributes.warn(warning);
-  }
-
-  async #podsOf(namespace: string): Promise<readonly Entry[]> {
-    const storage = this.#options.storageOf(pods);
-    const scope = `${namespace}/`;
-    if (storage === undefined) throw new RangeError('this server has no pods');
-    if (storage.ready()) return storage.cachedIn(scope);
-    return (await storage.list({ scope, version: { kind: 'any' } })).entries;
   }
 
   #exempt(attributes: AdmissionAttributes, reason: ExemptionReason): void {
