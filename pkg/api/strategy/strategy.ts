@@ -93,6 +93,11 @@ export interface Strategy<T extends ApiObjectShape = ApiObjectShape> extends Lif
    * from an apply, not from a decoder.
    */
   defaults?(object: Draft<T>, context: StrategyContext, origin?: 'applied'): void;
+  /**
+   * `defaults` in steps, for kinds whose defaults may add much; those have no `defaults`. Throws a StatusError if
+   * it is too much.
+   */
+  defaultSteps?(object: Draft<T>, context: StrategyContext, origin?: 'applied'): Steps<void>;
   /** Resets fields that a client may not set on create (status, generation, …), in place. */
   prepareForCreate?(object: Draft<T>, context: StrategyContext): void;
   /** Before validation, sets fields that depend on the uid and name, in place; repeated per generated name. */
@@ -107,6 +112,16 @@ export interface Strategy<T extends ApiObjectShape = ApiObjectShape> extends Lif
    */
   prepareForStatusUpdate?(object: Draft<T>, old: T, context: StrategyContext): void;
   validateStatusUpdate?(object: T, old: T, context: StrategyContext): readonly FieldFailure[];
+  /**
+   * Failures of the content, in steps, after those of the validation of a create, update or status write: `part` tells the
+   * latter. Absent: that validation is complete. Throws a StatusError if the content cannot be validated.
+   */
+  contentFailures?(
+    object: T,
+    old: T | undefined,
+    context: StrategyContext,
+    part: 'status' | undefined,
+  ): Steps<readonly FieldFailure[]>;
   /**
    * Additional failures by rules that may take a second, in steps; `earlier` are those of the validation of a create,
    * update or status write. Undefined: there are no rules.

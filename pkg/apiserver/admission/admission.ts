@@ -1,5 +1,6 @@
 import type { ApiObjectShape } from '#api/meta/object.js';
 import type { MaybePromise } from '#apimachinery/async/steps.js';
+import type { TurnQueue } from '#apimachinery/async/turn-queue.js';
 import type { Draft } from '#apimachinery/draft.js';
 import type { ResourceDeclaration } from '#apimachinery/schema/schema.js';
 import type { Reinvocation } from '#apiserver/admission/reinvocation.js';
@@ -16,7 +17,11 @@ export type AdmissionOperation = 'CREATE' | 'UPDATE' | 'DELETE' | 'CONNECT';
 
 /** The request of an operation, and everything needed to send its objects to a webhook. */
 export interface AdmissionScope {
-  readonly registry: StrategyEnvironment & { readonly codec: Codec; readonly resources: ResourceTable };
+  readonly registry: StrategyEnvironment & {
+    readonly codec: Codec;
+    readonly resources: ResourceTable;
+    readonly turns: Pick<TurnQueue, 'pause'>;
+  };
   readonly context: RequestContext;
   /** The addressed version. */
   readonly resource: ServedResource;

@@ -11,6 +11,7 @@ import type { ServerEnvironment } from '#apiserver/build/environment.js';
 import { buildPipeline, type RequestAccess } from '#apiserver/build/pipeline.js';
 import { buildRegistry, type WriteParts } from '#apiserver/build/registry.js';
 import { buildResources, type ResourceParts, type ResourceSet } from '#apiserver/build/resources.js';
+import type { ExceededBounds } from '#apiserver/customresources/exceeded-bounds.js';
 import type { ApiHandler, PromptHandler } from '#apiserver/http/exchange.js';
 import { Responder } from '#apiserver/representation/respond.js';
 import type { ResourceTable } from '#apiserver/resources/resource-table.js';
@@ -172,6 +173,11 @@ export class ApiServer implements Daemon {
   /** The address that the server listens on; undefined without a socket or before the server is ready. */
   get address(): AddressInfo | undefined {
     return this.#address;
+  }
+
+  /** The definitions that add more to their objects than they may. */
+  get exceeded(): ExceededBounds {
+    return this.#set.definitions.exceeded;
   }
 
   /** False where CustomResourceDefinitions are turned off. */

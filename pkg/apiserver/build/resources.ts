@@ -75,7 +75,7 @@ export function buildResources(
     reader: new StorageObjectReader({ storageOf: (resource) => storages.find(resource), turns, clock, log }),
     log,
     metrics,
-    webhooks: { dialect, client: parts.webhooks, newUID, clock, metrics: new ConversionMetrics(registry) },
+    webhooks: { dialect, client: parts.webhooks, newUID, clock, turns, metrics: new ConversionMetrics(registry) },
   });
   return { scheme, codec, table, definitions, metrics, gate };
 }

@@ -76,7 +76,9 @@ export async function keepUp(parts: UpkeepParts, setup: UpkeepSetup, signal: Abo
     aggregation.keepAvailability(client, signal),
     ...setup.work,
     keepFlowSchemaStatus({ reader, client, clock, log }, signal),
-    server.servesDefinitions ? new DefinitionController({ reader, client, clock, turns, log }).run(signal) : undefined,
+    server.servesDefinitions
+      ? new DefinitionController({ reader, client, clock, turns, exceeded: server.exceeded, log }).run(signal)
+      : undefined,
     ...(periodMs > 0 ? stores.all : []).map((store) =>
       compactRegularly({ store, root, clock, log, metrics, periodMs }, signal),
     ),

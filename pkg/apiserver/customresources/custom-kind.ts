@@ -11,10 +11,11 @@ import type {
   CustomResourceDefinitionVersion,
 } from '#api/apiextensions/v1/types.gen.js';
 import type { Strategy } from '#api/strategy/strategy.js';
-import { pathNotFound } from '#apimachinery/errors/status.js';
+import { internalError, pathNotFound, type StatusError } from '#apimachinery/errors/status.js';
 import type { Patterns } from '#apimachinery/patterns/pattern.js';
 import type { Scheme } from '#apimachinery/schema/scheme.js';
 import type { TypeInfo } from '#apimachinery/schema/type-info.js';
+import { type Addition, type ExceededBounds, excessText } from '#apiserver/customresources/exceeded-bounds.js';
 
 export interface CustomKindOptions {
   readonly definition: CustomResourceDefinition;
@@ -22,6 +23,7 @@ export interface CustomKindOptions {
   readonly current: () => CustomResourceDefinition | undefined;
   readonly scheme: Scheme;
   readonly patterns: Patterns;
+  readonly exceeded: ExceededBounds;
 }
 
 /** Everything needed to serve a version of a kind. */
@@ -48,10 +50,12 @@ export class CustomKind {
   readonly versionNames: readonly string[];
   readonly #options: Omit<CustomKindOptions, 'definition'>;
   readonly #versions = new Map<string, CustomVersion>();
+  readonly #generation: number | bigint;
 
   constructor({ definition, ...options }: CustomKindOptions) {
     const { metadata, spec, status } = definition;
     this.name = metadata.name ?? '';
+    this.#generation = metadata.generation ?? 0;
     this.#options = options;
     this.group = spec.group;
     this.kind = status?.acceptedNames?.kind ?? spec.names.kind;
@@ -90,6 +94,13 @@ export class CustomKind {
     return conversion?.strategy === 'Webhook' ? conversion.webhook : undefined;
   }
 
+  /** Records that the version adds too much to an object, and returns the error for the client. */
+  exceeded(version: string, addition: Addition): StatusError {
+    const excess = { definition: this.name, generation: this.#generation, version, addition };
+    this.#options.exceeded.report(excess);
+    return internalError(new Error(`custom resource definition "${this.name}", ${excessText(excess)}`));
+  }
+
   /** The version as the definition declares it, for documentation. */
   definitionOf(name: string): CustomResourceDefinitionVersion | undefined {
     return this.#find(name)?.version;
@@ -107,7 +118,8 @@ export class CustomKind {
     const { name, subresources } = version;
     const declared = version.schema?.openAPIV3Schema ?? {};
     const schema = new Structural(declared, scheme.dialect, spec.preserveUnknownFields === true ? 'all' : undefined);
-    const strategy = customStrategy({ version, schema, namespaced, patterns });
+    const exceeded = (addition: Addition) => this.exceeded(name, addition);
+    const strategy = customStrategy({ version, schema, namespaced, patterns, exceeded });
     const scale = subresources?.scale;
     return {
       name,

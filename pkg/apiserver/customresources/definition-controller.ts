@@ -11,6 +11,7 @@ import { type Clock, formatTime } from '#apimachinery/clock.js';
 import { isConflict, isNotFound } from '#apimachinery/errors/status.js';
 import { cleanUp, inProgress } from '#apiserver/customresources/definition-clean-up.js';
 import { type NamedDefinition, planStatus } from '#apiserver/customresources/definition-status.js';
+import type { ExceededBounds } from '#apiserver/customresources/exceeded-bounds.js';
 import type { Follower, ObjectReader } from '#apiserver/objects/object-reader.js';
 import type { Client } from '#client/client.js';
 import type { Logger } from '#daemon/log/logger.js';
@@ -20,6 +21,7 @@ export interface DefinitionControllerOptions {
   readonly client: Client;
   readonly clock: Clock;
   readonly turns: Pick<TurnQueue, 'pause'>;
+  readonly exceeded: ExceededBounds;
   readonly log: Logger;
 }
 
@@ -82,6 +84,7 @@ export class DefinitionController implements Follower<CustomResourceDefinition> 
 
   /** Runs until the signal aborts. */
   async run(signal: AbortSignal): Promise<void> {
+    this.#options.exceeded.listen((name) => this.#pending.add(name));
     try {
       await this.#options.reader.follow(customresourcedefinitions, this, signal);
     } catch (error) {
@@ -105,8 +108,9 @@ export class DefinitionController implements Follower<CustomResourceDefinition> 
       const now = formatTime(clock.now());
       const names = this.#groups.get(tracked.group) ?? [];
       const group = [...names].flatMap((one) => this.#definitions.get(one) ?? []);
+      const excess = this.#options.exceeded.of(name);
       const plan = (definition: CustomResourceDefinition) =>
-        planStatus({ definition, group, dialect: client.dialect, now });
+        planStatus({ definition, group, dialect: client.dialect, excess, now });
       // Usually there is nothing to do, so the whole definition is not parsed.
       if (plan(outline) === outline && outline.metadata.deletionTimestamp === undefined) return;
       const definition = await reader.get(customresourcedefinitions, '', name);

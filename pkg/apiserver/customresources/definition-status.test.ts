@@ -4,6 +4,7 @@ import { copyJson } from '#apimachinery/collections/copy.js';
 import { orchDialect as dialect } from '#apimachinery/dialect.js';
 import type { Draft } from '#apimachinery/draft.js';
 import { planStatus } from '#apiserver/customresources/definition-status.js';
+import type { Addition } from '#apiserver/customresources/exceeded-bounds.js';
 
 const now = '2026-01-01T00:00:00Z';
 
@@ -107,5 +108,34 @@ t.test('definitions of former versions may have schemas that are not structural'
   t.same(conditions(violating)[2], ['NonStructuralSchema', 'True', 'Violations', message]);
   const mended = { ...violating, spec: { ...violating.spec, preserveUnknownFields: false } };
   t.same(conditions(settled(mended)), [accepted, established]);
+  t.end();
+});
+
+t.test('a definition that adds too much to objects gets a condition until its next generation', (t) => {
+  const one = definition(names);
+  one.metadata.generation = 3;
+  const plan = (changed: CustomResourceDefinition, generation?: number, addition: Addition = 'defaults') =>
+    planStatus({
+      definition: changed,
+      group: [],
+      dialect,
+      now,
+      excess:
+        generation === undefined ? undefined : { definition: 'foos.example.com', generation, version: 'v1', addition },
+    });
+  const message = 'generation 3, version "v1": its defaults add more than 1572864 bytes to an object';
+  const reported = plan(one, 3);
+  t.same(conditions(reported).at(-1), ['BoundsExceeded', 'True', 'DefaultsTooLarge', message]);
+  t.equal(plan(reported, 3, 'columns'), reported, 'reported once per generation');
+  t.equal(plan(reported), reported, 'a server that knows of no excess keeps the condition');
+  t.same(conditions(plan(one, 2)), [accepted, established], 'an excess of another generation counts no more');
+  const next = { ...reported, metadata: { ...reported.metadata, generation: 4 } };
+  t.same(conditions(plan(next)), [accepted, established], 'the next generation begins without it');
+  t.match(conditions(plan(next, 4, 'schema')).at(-1), [
+    'BoundsExceeded',
+    'True',
+    'SchemaTooExpensive',
+    /^generation 4, /,
+  ]);
   t.end();
 });

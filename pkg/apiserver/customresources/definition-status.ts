@@ -17,6 +17,7 @@ import { isConditionTrue } from '#api/meta/v1/condition/conditions.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import type { Replaceable } from '#apimachinery/draft.js';
 import { FieldPath } from '#apimachinery/validation/path.js';
+import { type Addition, type Excess, excessText } from '#apiserver/customresources/exceeded-bounds.js';
 
 /** A definition with the names that it occupies. */
 export interface NamedDefinition {
@@ -29,6 +30,8 @@ export interface NamingInput {
   /** All definitions of the group, including this one. */
   readonly group: Iterable<NamedDefinition>;
   readonly dialect: Dialect;
+  /** What the definition adds to objects beyond its bounds, if that has happened. */
+  readonly excess?: Excess | undefined;
   /** RFC 3339. */
   readonly now: string;
 }
@@ -48,8 +51,39 @@ export function planStatus(input: NamingInput): CustomResourceDefinition {
   // Once established, always established, whatever happens to its names.
   if (!isEstablished(next)) next = withCondition(next, established(conflict !== undefined), now);
   next = approval(next, dialect, now);
-  return structure(next, dialect, now);
+  next = structure(next, dialect, now);
+  return bounds(next, input.excess, now);
 }
+
+/** Beyond 1.24: objects are refused because of what the definition adds to them. */
+const tooLarge = 'BoundsExceeded';
+
+/**
+ * Reports an excess once per generation. The next generation may add less, so it begins without the condition: the message
+ * names the generation, because a server that starts later knows of no excess.
+ */
+function bounds(definition: CustomResourceDefinition, excess: Excess | undefined, now: string) {
+  const { metadata, status } = definition;
+  const about = `generation ${metadata.generation}, `;
+  const old = status?.conditions?.find(({ type }) => type === tooLarge);
+  if (old?.message?.startsWith(about)) return definition;
+  if (excess !== undefined && excess.generation === metadata.generation) {
+    const message = about + excessText(excess);
+    return withCondition(
+      definition,
+      { type: tooLarge, status: 'True', reason: reasons[excess.addition], message },
+      now,
+    );
+  }
+  return old === undefined ? definition : withoutCondition(definition, tooLarge);
+}
+
+const reasons: Readonly<Record<Addition, string>> = {
+  defaults: 'DefaultsTooLarge',
+  conversion: 'ConversionTooLarge',
+  columns: 'ColumnsTooLarge',
+  schema: 'SchemaTooExpensive',
+};
 
 function established(inConflict: boolean): NewCondition {
   const type = 'Established';

@@ -7,10 +7,12 @@ import type { Scheme } from '#apimachinery/schema/scheme.js';
 import { pathSegmentErrors } from '#apimachinery/validation/names.js';
 import { StoredForms } from '#apiserver/customresources/conversion.js';
 import { CustomKind } from '#apiserver/customresources/custom-kind.js';
+import { ExceededBounds } from '#apiserver/customresources/exceeded-bounds.js';
 import { ServedCustomResource } from '#apiserver/customresources/served-custom-resource.js';
 import type { ConversionWebhooks } from '#apiserver/customresources/webhook-conversion.js';
 import type { RequestMetrics } from '#apiserver/http/request-metrics.js';
 import type { Follower, ObjectReader } from '#apiserver/objects/object-reader.js';
+import { LargeViews } from '#apiserver/resources/large-views.js';
 import type { LazyStorage } from '#apiserver/resources/lazy-storage.js';
 import type { ResourceTable } from '#apiserver/resources/resource-table.js';
 import type { ResourceStorages } from '#apiserver/resources/storages.js';
@@ -40,7 +42,10 @@ interface Served {
 export class CustomResources implements Follower<CustomResourceDefinition> {
   /** Schemas are read only when objects are requested. */
   readonly outlines = true;
+  /** The definitions that add more to their objects than they may. */
+  readonly exceeded = new ExceededBounds();
   readonly #options: CustomResourcesOptions;
+  readonly #views = new LargeViews();
   readonly #served = new Map<string, Served>();
   /** Latest revision of each definition seen: other sources may be older. */
   readonly #revisions = new Map<string, bigint>();
@@ -146,6 +151,7 @@ export class CustomResources implements Follower<CustomResourceDefinition> {
     const served = this.#served.get(name);
     if (served === undefined) return;
     this.#served.delete(name);
+    this.exceeded.forget(name);
     this.#replace(served.resources, []);
     this.#options.webhooks.metrics.forget(name);
     served.storage.close().catch((err: unknown) => {
@@ -165,8 +171,9 @@ export class CustomResources implements Follower<CustomResourceDefinition> {
   #resources(definition: CustomResourceDefinition, storage: LazyStorage, edition: string): ServedCustomResource[] {
     const { scheme, webhooks } = this.#options;
     const current = this.#definitionReader(definition.metadata.name ?? '');
-    const kind = new CustomKind({ definition, current, scheme, patterns: this.#patterns });
-    const forms = new StoredForms(kind);
+    const { exceeded } = this;
+    const kind = new CustomKind({ definition, current, scheme, patterns: this.#patterns, exceeded });
+    const forms = new StoredForms(kind, this.#views);
     const terminating = isTerminating(definition);
     return definition.spec.versions
       .filter(({ served }) => served)

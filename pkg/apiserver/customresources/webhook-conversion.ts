@@ -8,6 +8,8 @@ import type { CustomResourceConversion } from '#api/apiextensions/v1/types.gen.j
 import type { ApiObjectShape } from '#api/meta/object.js';
 import { faultText, shapeFaults } from '#apimachinery/apply/schema-check.js';
 import type { JsonObject } from '#apimachinery/apply/structure.js';
+import { inSteps } from '#apimachinery/async/steps.js';
+import type { TurnQueue } from '#apimachinery/async/turn-queue.js';
 import type { Clock } from '#apimachinery/clock.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import { messageOf } from '#apimachinery/errors/message.js';
@@ -24,6 +26,8 @@ import {
   wrongText,
 } from '#apiserver/customresources/conversion-review.js';
 import type { CustomKind } from '#apiserver/customresources/custom-kind.js';
+import { maxConversionBytes, maxTotalConversionBytes } from '#apiserver/customresources/exceeded-bounds.js';
+import type { LargeViews } from '#apiserver/resources/large-views.js';
 import type { RemoteConversion } from '#apiserver/resources/served-conversion.js';
 import { kindText, reviewVersionOf } from '#apiserver/webhooks/review.js';
 import type { WebhookClient } from '#apiserver/webhooks/webhook-client.js';
@@ -35,6 +39,7 @@ export interface ConversionWebhooks {
   readonly newUID: () => string;
   readonly clock: Clock;
   readonly metrics: ConversionMetrics;
+  readonly turns: Pick<TurnQueue, 'pause'>;
 }
 
 export interface WebhookConversionOptions extends ConversionWebhooks {
@@ -66,6 +71,18 @@ export class WebhookConversion implements RemoteConversion {
     this.#options = options;
   }
 
+  get views(): LargeViews {
+    return this.#options.forms.views;
+  }
+
+  readonly pause = (): Promise<void> | undefined => this.#options.turns.pause();
+
+  requireBounded(addedBytes: number, totalBytes: number): void {
+    if (addedBytes <= maxConversionBytes && totalBytes <= maxTotalConversionBytes) return;
+    const { kind, apiVersion } = this.#options;
+    throw kind.exceeded(parseGroupVersion(apiVersion).version, 'conversion');
+  }
+
   isAsStored(entry: Entry): boolean {
     return this.#options.forms.isCurrent(entry, this.#options.apiVersion);
   }
@@ -77,9 +94,13 @@ export class WebhookConversion implements RemoteConversion {
     return converted ?? object;
   }
 
-  fromStored(stored: readonly ApiObjectShape[], signal: AbortSignal): Promise<readonly ApiObjectShape[]> {
+  async fromStored(stored: readonly ApiObjectShape[], signal: AbortSignal): Promise<readonly ApiObjectShape[]> {
     const { forms, apiVersion } = this.#options;
-    const normalized = stored.map((object) => forms.normalized(object));
+    const normalized: ApiObjectShape[] = [];
+    for (const object of stored) {
+      normalized.push(await inSteps(forms.normalized(object), this.pause));
+      await this.pause();
+    }
     return this.#converted(normalized, { targetVersion: apiVersion, signal, isList: normalized.length > 1 });
   }
 
@@ -126,6 +147,7 @@ export class WebhookConversion implements RemoteConversion {
       places.push(i);
       texts.push(text);
       length += text.length;
+      await this.pause();
     }
     if (places.length > 0) await convert();
     return converted;
@@ -173,9 +195,12 @@ export class WebhookConversion implements RemoteConversion {
       const counts = `${answers.length} objects, expected ${originals.length}`;
       throw failure(`conversion webhook for ${about} returned ${counts}`);
     }
-    return originals.map((original, i) =>
-      this.#restored(original, answers[i], { desiredAPIVersion, about, index: isList ? i : undefined }),
-    );
+    const converted: ApiObjectShape[] = [];
+    for (const [i, original] of originals.entries()) {
+      converted.push(this.#restored(original, answers[i], { desiredAPIVersion, about, index: isList ? i : undefined }));
+      await this.pause();
+    }
+    return converted;
   }
 
   #restored(

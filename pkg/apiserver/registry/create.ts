@@ -20,7 +20,7 @@ import type { Operation, RegistryContext } from '#apiserver/registry/operation.j
 import { admitChanges, recordManagers, tooLargeToFit, writeFitting } from '#apiserver/registry/record-managers.js';
 import { beginCreate, leaderCondition, undoAll } from '#apiserver/registry/write-hooks.js';
 import { readBody, type WriteOptions, writeOptions } from '#apiserver/registry/write-request.js';
-import { endValidation, pauseOf, type Step, takeSteps } from '#apiserver/registry/write-steps.js';
+import { endValidation, pauseOf, type Step, setKindDefaults, takeSteps } from '#apiserver/registry/write-steps.js';
 import {
   encodeForStorage,
   keyOf,
@@ -138,8 +138,8 @@ function setIdentity({ operation: { registry, context, resource }, object, names
   dropClusterName(context, object.metadata);
 }
 
-function setDefaults({ operation: { resource }, object, rules, trackFields }: Creation): void {
-  resource.strategy.defaults?.(object, rules, trackFields ? undefined : 'applied');
+function setDefaults({ operation, object, rules, trackFields }: Creation): MaybePromise<void> {
+  return setKindDefaults(operation, object, rules, trackFields ? undefined : 'applied');
 }
 
 function recordCreator({ operation, object, options, trackFields, pause }: Creation): MaybePromise<void> {

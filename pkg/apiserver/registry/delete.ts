@@ -1,4 +1,5 @@
 import type { ApiObjectShape } from '#api/meta/object.js';
+import { inSteps } from '#apimachinery/async/steps.js';
 import { badRequest, conflict, type Status } from '#apimachinery/errors/status.js';
 import type { ApiResponse } from '#apiserver/http/exchange.js';
 import { runAdmission } from '#apiserver/registry/admit.js';
@@ -14,7 +15,7 @@ import {
   converted,
   encodeForStorage,
   keyOf,
-  objectOf,
+  objectSteps,
   type ServedResource,
   TransientEntry,
 } from '#apiserver/resources/served-resource.js';
@@ -78,7 +79,7 @@ export async function remove(operation: Operation, { name, options: requested }:
   for (;;) {
     const conversion = converted(resource, [entry], context);
     if (conversion !== undefined) await conversion;
-    const object = objectOf(resource, entry);
+    const object = await inSteps(objectSteps(resource, entry, 'deletion'), pauseOf(operation, entry));
     checkPreconditions(resource, object, options);
     const attributes = {
       operation: 'DELETE',

@@ -1,18 +1,18 @@
 /** The response with one stored object, in the requested form. */
 import type { ApiObjectShape } from '#api/meta/object.js';
-import type { MaybePromise } from '#apimachinery/async/steps.js';
+import { andThen, inSteps, type MaybePromise } from '#apimachinery/async/steps.js';
 import { parseJSONText } from '#apimachinery/codec/json/text.js';
 import { type Negotiated, type Transform, transforms } from '#apiserver/http/content-negotiation.js';
 import type { ApiResponse } from '#apiserver/http/exchange.js';
 import type { Operation } from '#apiserver/registry/operation.js';
-import { isLarge, pauseOf } from '#apiserver/registry/write-steps.js';
+import { pauseOf } from '#apiserver/registry/write-steps.js';
 import { objectNotAcceptable, partialJson } from '#apiserver/representation/partial-metadata.js';
-import { includeObject, rowJson, tableHead } from '#apiserver/representation/table.js';
+import { includeObject, rowSteps, tableHead } from '#apiserver/representation/table.js';
 import {
   converted,
-  convertedInSteps,
   jsonOf,
-  objectOf,
+  jsonSteps,
+  objectSteps,
   type ServedResource,
 } from '#apiserver/resources/served-resource.js';
 import { strategyContext } from '#apiserver/resources/strategy-context.js';
@@ -56,11 +56,12 @@ export function entryResponse(operation: Operation, answer: EntryAnswer): MaybeP
   const { context, resource } = operation;
   const { entry, form } = answer;
   annotateSpan(operation, entry);
-  const conversion =
-    resource.conversion?.kind === 'in process' && form.format === 'json' && isLarge(context, entry)
-      ? convertedInSteps(resource, entry, pauseOf(operation, entry))
-      : converted(resource, [entry], context);
-  return conversion === undefined ? respond(operation, answer) : conversion.then(() => respond(operation, answer));
+  const { conversion } = resource;
+  if (conversion === undefined) return respond(operation, answer);
+  const isRead = form.format === 'json' && !form.pretty && form.transform === undefined;
+  const steps = conversion.kind === 'in process' && isRead && jsonSteps(resource, entry);
+  const ready = steps ? inSteps(steps, pauseOf(operation, entry)) : converted(resource, [entry], context);
+  return andThen(ready, () => respond(operation, answer));
 }
 
 function respond(operation: Operation, { entry, form, status = 200 }: EntryAnswer): MaybePromise<ApiResponse> {
@@ -73,16 +74,16 @@ function respond(operation: Operation, { entry, form, status = 200 }: EntryAnswe
       return responder.bytes(context, entry.line(), 'json', status);
     }
     const json = transform === undefined ? jsonOf(resource, entry) : transformedJson(operation, entry, transform);
-    return responder.bytes(context, Buffer.concat([json, newline]), 'json', status);
+    return andThen(json, (bytes) => responder.bytes(context, Buffer.concat([bytes, newline]), 'json', status));
   }
-  const object: object =
+  const object: MaybePromise<object> =
     transform === undefined
-      ? objectOf(resource, entry)
-      : (parseJSONText(transformedJson(operation, entry, transform).toString()) as object);
-  return responder.object(context, object, status, form);
+      ? inSteps(objectSteps(resource, entry), pauseOf(operation, entry))
+      : andThen(transformedJson(operation, entry, transform), (json) => parseJSONText(json.toString()) as object);
+  return andThen(object, (whole) => responder.object(context, whole, status, form));
 }
 
-function transformedJson(operation: Operation, entry: Entry, transform: Transform): Buffer {
+function transformedJson(operation: Operation, entry: Entry, transform: Transform): MaybePromise<Buffer> {
   const { registry, context, resource } = operation;
   if (transform.kind !== 'Table') return partialJson(resource, entry, transform);
   const options = {
@@ -91,5 +92,6 @@ function transformedJson(operation: Operation, entry: Entry, transform: Transfor
     context: strategyContext(registry),
   };
   const head = tableHead(resource, transform, { resourceVersion: String(entry.revision) });
-  return Buffer.concat([Buffer.from(head), rowJson(resource, entry, options), Buffer.from(']}')]);
+  const row = inSteps(rowSteps(resource, entry, options), pauseOf(operation, entry));
+  return andThen(row, (bytes) => Buffer.concat([Buffer.from(head), bytes, Buffer.from(']}')]));
 }

@@ -1,3 +1,4 @@
+import { inSteps, type Steps } from '#apimachinery/async/steps.js';
 import type { TurnQueue } from '#apimachinery/async/turn-queue.js';
 import { mediaTypeOf } from '#apimachinery/codec/negotiate.js';
 import { expired, isExpired } from '#apimachinery/errors/status.js';
@@ -19,8 +20,9 @@ import {
 import { listNotAcceptable, partialJson } from '#apiserver/representation/partial-metadata.js';
 import { protobufItems } from '#apiserver/representation/protobuf-items.js';
 import { gzipHeaders, gzipThresholdBytes, partsResponse } from '#apiserver/representation/streaming.js';
-import { includeObject, rowJson, tableMembers } from '#apiserver/representation/table.js';
-import { converted, type ServedResource, scopeOf } from '#apiserver/resources/served-resource.js';
+import { includeObject, rowSteps, tableMembers } from '#apiserver/representation/table.js';
+import type { LargeView } from '#apiserver/resources/large-views.js';
+import { converted, jsonSteps, type ServedResource, scopeOf } from '#apiserver/resources/served-resource.js';
 import { type StrategyEnvironment, strategyContext } from '#apiserver/resources/strategy-context.js';
 import { largeBodyBytes, PartsBody, SeparatedParts } from '#http/server/body.js';
 import type { Entry, ListResult } from '#storage/resource-storage.js';
@@ -104,25 +106,50 @@ export async function listResponse(
   const { registry, context, resource } = operation;
   const { format, transform, pretty } = form;
   if (transform?.kind === 'PartialObjectMetadata') throw listNotAcceptable(resource);
-  const conversion = converted(resource, result.entries, context);
-  if (conversion !== undefined) await conversion;
+  const held = (await converted(resource, result.entries, context)) ?? [];
   const contentType = mediaTypeOf(format, registry.dialect);
   const gzip = registry.responder.compresses(context);
   const compressed = gzip && whole ? registry.compressed : undefined;
   const { turns } = registry;
+  const grows = held.length > 0 || (await mayGrow(resource, result.entries, { transform, turns }));
   if (format === 'protobuf') {
     const list = await protobufList(operation, { result, transform, turns });
     return encodedListResponse(list, { contentType, compressed, turns });
   }
-  if (format === 'json' && !pretty && transform === undefined) {
+  if (format === 'json' && !pretty && transform === undefined && !grows) {
     return encodedListResponse(jsonList(operation, result), { contentType, compressed, turns });
   }
   if (transform?.kind === 'PartialObjectMetadataList' && result.entries.length === 0) {
     return registry.responder.object(context, emptyPartialList(listMetadata(registry, result), transform), 200, form);
   }
-  const document = listDocument(operation, result, transform);
+  const document = listDocument(operation, { result, transform, held });
   const render = format === 'yaml' ? yamlParts : pretty ? prettyParts : compactParts;
-  return partsResponse(render(document), contentType, gzip);
+  return partsResponse(render(document), { contentType, gzip, turns });
+}
+
+/**
+ * True if entries have no JSON of this version of about the size of what is stored; such lists are encoded in steps. Throws 500
+ * before the first byte is sent if an entry grows too large.
+ */
+async function mayGrow(
+  resource: ServedResource,
+  entries: readonly Entry[],
+  { transform, turns }: { readonly transform: Transform | undefined; readonly turns: Pick<TurnQueue, 'pause'> },
+): Promise<boolean> {
+  const { conversion } = resource;
+  const requiresBounds = conversion?.kind === 'in process' ? conversion.requireBounded : undefined;
+  if (requiresBounds === undefined || transform?.kind === 'PartialObjectMetadataList') return false;
+  let grows = false;
+  for (const entry of entries) {
+    requiresBounds(entry);
+    if (!grows && transform === undefined) {
+      const view = inSteps(jsonSteps(resource, entry), () => turns.pause());
+      grows = (view instanceof Promise ? await view : view) !== undefined;
+    }
+    const wait = turns.pause();
+    if (wait !== undefined) await wait;
+  }
+  return grows;
 }
 
 /** 1.24 leaves `items` null if there is nothing to reduce to metadata. */
@@ -200,11 +227,14 @@ async function protobufList(
   };
 }
 
-function listDocument(
-  operation: Operation<ListContext>,
-  result: ListResult,
-  transform: Transform | undefined,
-): ListDocument {
+interface DocumentOptions {
+  readonly result: ListResult;
+  readonly transform: Transform | undefined;
+  /** Converted entries that must stay at hand until the document is read. */
+  readonly held: readonly LargeView[];
+}
+
+function listDocument(operation: Operation<ListContext>, { result, transform, held }: DocumentOptions): ListDocument {
   const { registry, context, resource } = operation;
   const metadata = listMetadata(registry, result);
   if (transform?.kind === 'Table') {
@@ -213,25 +243,46 @@ function listDocument(
       include: includeObject(context.info.query),
       context: strategyContext(registry),
     };
-    const items = encodeEach(result.entries, (entry) => rowJson(resource, entry, options));
+    const items = encodeEach(result.entries, held, (entry) => rowSteps(resource, entry, options));
     return { head: tableMembers(resource, transform, metadata), itemsName: 'rows', items };
   }
   if (transform !== undefined) {
     const head = { kind: transform.kind, apiVersion: `${transform.group}/${transform.version}`, metadata };
-    return { head, itemsName: 'items', items: encodeEach(result.entries, (e) => partialJson(resource, e, transform)) };
+    const items = encodeEach(result.entries, held, function* (entry) {
+      yield;
+      return partialJson(resource, entry, transform);
+    });
+    return { head, itemsName: 'items', items };
   }
   const { skipped, bytesOf } = jsonItems(resource, isBuiltIn(operation));
   return {
     head: jsonHead(operation, result),
     itemsName: 'items',
-    items: encodeEach(result.entries, (entry) => itemOf(bytesOf(entry), skipped)),
+    items: encodeEach(result.entries, held, function* (entry) {
+      const view = yield* jsonSteps(resource, entry);
+      return itemOf(view?.bytes.subarray() ?? bytesOf(entry), skipped);
+    }),
   };
 }
 
-function encodeEach(entries: readonly Entry[], make: (entry: Entry) => Buffer): Iterable<Buffer> {
+/** The items, and undefined where other work may run. */
+function encodeEach(
+  entries: readonly Entry[],
+  held: readonly LargeView[],
+  stepsOf: (entry: Entry) => Steps<Buffer>,
+): Iterable<Buffer | undefined> {
   return {
     *[Symbol.iterator]() {
-      for (const entry of entries) yield make(entry);
+      // Referred to after the last item, so that it lives until then.
+      const views = [...held];
+      try {
+        for (const entry of entries) {
+          yield yield* stepsOf(entry);
+          yield undefined;
+        }
+      } finally {
+        views.length = 0;
+      }
     },
   };
 }

@@ -17,7 +17,7 @@ import { admitChanges, recordManagers, tooLargeToFit, writeFitting } from '#apis
 import { shareUnchanged, type UpdateBase, updateBase } from '#apiserver/registry/update-base.js';
 import { beginUpdate, deleted, leaderCondition, undoAll, updated } from '#apiserver/registry/write-hooks.js';
 import type { WriteOptions } from '#apiserver/registry/write-request.js';
-import { endValidation, pauseOf, type Step, takeSteps } from '#apiserver/registry/write-steps.js';
+import { endValidation, pauseOf, type Step, setKindDefaults, takeSteps } from '#apiserver/registry/write-steps.js';
 import {
   converted,
   encodeForStorage,
@@ -149,7 +149,7 @@ async function attempt(operation: Operation, { mutation, base, key }: Attempt): 
   const rules = strategyContext(registry, context);
   const pause = pauseOf(operation, base);
   await converted(resource, [base], context);
-  const start = updateBase(registry, resource, base, rules);
+  const start = await updateBase(registry, resource, base, { rules, pause });
   await pause();
   const object = await mutation.change(start.object, start, pause);
   await pause();
@@ -178,9 +178,9 @@ async function attempt(operation: Operation, { mutation, base, key }: Attempt): 
   return outcome;
 }
 
-function setDefaults({ operation: { context, resource }, object, rules, tracked }: Change): void {
-  dropClusterName(context, object.metadata);
-  resource.strategy.defaults?.(object, rules, tracked ? undefined : 'applied');
+function setDefaults({ operation, object, rules, tracked }: Change): MaybePromise<void> {
+  dropClusterName(operation.context, object.metadata);
+  return setKindDefaults(operation, object, rules, tracked ? undefined : 'applied');
 }
 
 function recordWriter({ operation, mutation, object, start, base, tracked, pause }: Change): MaybePromise<void> {
@@ -208,7 +208,8 @@ function measure(change: Change): void {
 function validate({ operation, mutation, object, start, rules, tooLarge }: Prepared): MaybePromise<void> {
   const { profile, name } = mutation;
   const failures = profile.validate(object, start.object, rules);
-  const candidate = { object, old: start.object, name, rules, tooLarge };
+  const part = profile.subresource === 'status' ? ('status' as const) : undefined;
+  const candidate = { object, old: start.object, part, name, rules, tooLarge };
   return endValidation(operation, candidate, failures, { warns: profile.subresource === '' });
 }
 

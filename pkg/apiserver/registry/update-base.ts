@@ -1,11 +1,12 @@
 /** The object that an update starts from. */
 import type { ApiObjectShape } from '#api/meta/object.js';
 import type { StrategyContext } from '#api/strategy/strategy.js';
+import { andThen, inSteps, type MaybePromise, type Pause } from '#apimachinery/async/steps.js';
 import { copyJson } from '#apimachinery/collections/copy.js';
 import { statusOf } from '#apimachinery/errors/status.js';
 import { jsonEqual } from '#apimachinery/patch/json-values.js';
 import type { Codec } from '#apiserver/resources/codec.js';
-import { objectOf, type ServedResource } from '#apiserver/resources/served-resource.js';
+import { objectSteps, type ServedResource } from '#apiserver/resources/served-resource.js';
 import type { Entry } from '#storage/resource-storage.js';
 
 export interface UpdateBase {
@@ -25,15 +26,18 @@ export function updateBase(
   { codec }: { readonly codec: Codec },
   resource: ServedResource,
   entry: Entry,
-  strategy: StrategyContext,
-): UpdateBase {
-  const object = objectOf(resource, entry);
-  if (resource.conversion !== undefined) return { object, canonical: false, isStored: false };
+  { rules, pause }: { readonly rules: StrategyContext; readonly pause: Pause },
+): MaybePromise<UpdateBase> {
+  if (resource.conversion !== undefined) {
+    const converted = inSteps(objectSteps(resource, entry), pause);
+    return andThen(converted, (object) => ({ object, canonical: false, isStored: false }));
+  }
+  const object = entry.object() as ApiObjectShape;
   if (entry.canonical === true) return { object, canonical: true, isStored: true };
   const type = { apiVersion: resource.apiVersion, kind: resource.declaration.kind };
   try {
     const copy = codec.normalize(copyJson(object), type, 'Ignore').object;
-    resource.strategy.defaults?.(copy, strategy);
+    resource.strategy.defaults?.(copy, rules);
     return { object: copy, canonical: true, isStored: false };
   } catch (error) {
     // The stored object is invalid for its kind: the update replaces it.

@@ -1,5 +1,6 @@
 /** The body of a watch: its events as bytes, until the client, the server or a timeout ends it. */
 
+import { inSteps, type MaybePromise } from '#apimachinery/async/steps.js';
 import type { Cancellation, LazyAbort } from '#apimachinery/cancellation.js';
 import type { Timer } from '#apimachinery/clock.js';
 import type { RequestInfo } from '#apiserver/http/request-info.js';
@@ -8,6 +9,7 @@ import type { RegistryContext } from '#apiserver/registry/operation.js';
 import type { WatchEnvironment } from '#apiserver/registry/watch-environment.js';
 import { toStatus } from '#apiserver/representation/respond.js';
 import type { FrameEncoder } from '#apiserver/representation/watch-events.js';
+import type { LargeView } from '#apiserver/resources/large-views.js';
 import { converted, type ServedResource } from '#apiserver/resources/served-resource.js';
 import type { StrategyEnvironment } from '#apiserver/resources/strategy-context.js';
 import { type BodySink, pieces, SourceBody } from '#http/server/body.js';
@@ -16,7 +18,7 @@ import type { Entry, ResourceEvent, ResourceWatch, WatchListener } from '#storag
 
 /** Dependencies of a watch's body. */
 export type WatchBodyContext = StrategyEnvironment &
-  Pick<RegistryContext, 'metrics'> & { readonly watches: Pick<WatchEnvironment, 'closing' | 'frames'> };
+  Pick<RegistryContext, 'metrics' | 'turns'> & { readonly watches: Pick<WatchEnvironment, 'closing' | 'frames'> };
 
 export interface WatchBodyOptions {
   readonly registry: WatchBodyContext;
@@ -41,6 +43,9 @@ const lastBookmarkMs = 2000;
 /** A larger first batch is a watch's initial state, which no other watch will send. */
 const maxSharedEvents = 400;
 
+/** Limit of the large entries that a watch has in memory, unless a single one is larger. */
+const maxHeldBytes = 4 * 1024 * 1024;
+
 export class WatchBody extends SourceBody implements WatchListener {
   readonly #registry: WatchBodyContext;
   readonly #resource: ServedResource;
@@ -57,6 +62,8 @@ export class WatchBody extends SourceBody implements WatchListener {
   #bookmark: Timer | undefined;
   /** The part of a batch that the sink has not accepted yet. */
   #rest: Iterator<Buffer> | undefined;
+  /** Continues a batch that is sent slowly once the sink accepts more. */
+  #accepts: (() => void) | undefined;
 
   /** Listens to the request's and the server's signals from now on. */
   constructor(options: WatchBodyOptions) {
@@ -93,7 +100,11 @@ export class WatchBody extends SourceBody implements WatchListener {
 
   resume(): void {
     if (this.#sink === undefined) return;
-    if (this.#rest === undefined || this.#passOn(this.#rest)) this.#session.resume();
+    if (this.#rest !== undefined && !this.#passOn(this.#rest)) return;
+    const accepts = this.#accepts;
+    this.#accepts = undefined;
+    if (accepts === undefined) this.#session.resume();
+    else accepts();
   }
 
   stop(): void {
@@ -110,14 +121,53 @@ export class WatchBody extends SourceBody implements WatchListener {
   events(batch: readonly ResourceEvent[], beginning: boolean): boolean {
     const conversion = this.#resource.conversion?.kind === 'remote' ? this.#converted(batch) : undefined;
     const shared = !beginning || batch.length <= maxSharedEvents;
-    if (conversion === undefined) return this.#send(batch, shared);
-    conversion.then(
-      () => {
-        if (this.#send(batch, shared)) this.#session.resume();
+    if (conversion === undefined && this.#isReady(batch)) return this.#send(batch, shared);
+    this.#sendSlowly(batch, shared, conversion).then(
+      (goesOn) => {
+        if (goesOn) this.#session.resume();
       },
       (error: unknown) => this.ended({ error }),
     );
     return false;
+  }
+
+  #isReady(batch: readonly ResourceEvent[]): boolean {
+    const { prepare, isReady } = this.#encoder;
+    if (prepare === undefined) return true;
+    return batch.every((event) => event.type === 'BOOKMARK' || isReady?.(event.entry) === true);
+  }
+
+  /** Sends events that take long to encode in pieces of limited memory. Resolves with false once the watch has ended. */
+  async #sendSlowly(
+    batch: readonly ResourceEvent[],
+    shared: boolean,
+    conversion: Promise<readonly LargeView[] | undefined> | undefined,
+  ): Promise<boolean> {
+    const converted = [...((await conversion) ?? [])];
+    for (let from = 0, to = 0; from < batch.length; from = to) {
+      const held: LargeView[] = [];
+      for (let bytes = 0; to < batch.length && bytes < maxHeldBytes; to++) {
+        const view = await this.#prepared(batch[to] as ResourceEvent);
+        if (view === undefined) continue;
+        held.push(view);
+        bytes += view.bytes.length;
+      }
+      const piece = from === 0 && to === batch.length ? batch : batch.slice(from, to);
+      if (!this.#send(piece, shared, held)) {
+        if (this.#sink === undefined) return false;
+        await new Promise<void>((resolve) => {
+          this.#accepts = resolve;
+        });
+      }
+    }
+    // Referred to after the last event, so that it lives until then.
+    converted.length = 0;
+    return this.#sink !== undefined;
+  }
+
+  #prepared(event: ResourceEvent): MaybePromise<LargeView | undefined> {
+    const steps = event.type === 'BOOKMARK' ? undefined : this.#encoder.prepare?.(event.entry);
+    return steps && inSteps(steps, () => this.#registry.turns.pause());
   }
 
   /** Called by the session. */
@@ -148,14 +198,14 @@ export class WatchBody extends SourceBody implements WatchListener {
     this.#expire();
   }
 
-  #converted(batch: readonly ResourceEvent[]): Promise<undefined> | undefined {
+  #converted(batch: readonly ResourceEvent[]): Promise<readonly LargeView[] | undefined> | undefined {
     const conversion = converted(this.#resource, entriesOf(batch), this.#end);
     return conversion instanceof Promise ? conversion : undefined;
   }
 
-  #send(batch: readonly ResourceEvent[], shared: boolean): boolean {
+  #send(batch: readonly ResourceEvent[], shared: boolean, held: LargeView[] = []): boolean {
     try {
-      return this.#encode(batch, shared);
+      return this.#encode(batch, shared, held);
     } catch (error) {
       this.ended({ error });
       return false;
@@ -163,12 +213,12 @@ export class WatchBody extends SourceBody implements WatchListener {
   }
 
   /** Returns false if the sink accepts nothing more for now. */
-  #encode(batch: readonly ResourceEvent[], shared: boolean): boolean {
+  #encode(batch: readonly ResourceEvent[], shared: boolean, held: LargeView[]): boolean {
     if (batch.length === 0) return this.#sink !== undefined;
     const { form } = this.#encoder;
-    if (form === undefined || !shared) return this.#passOn(pieces(this.#parts(batch)));
+    if (form === undefined || !shared) return this.#passOn(pieces(holding(this.#parts(batch), held)));
     const run = this.#registry.watches.frames.run(batch, 0, form, this.#encoder);
-    if (run.sizes.length < batch.length) return this.#passOn(this.#runs(batch, form));
+    if (run.sizes.length < batch.length) return this.#passOn(holding(this.#runs(batch, form), held));
     this.#count(run.sizes);
     return this.#sink?.part(run.bytes) === true;
   }
@@ -208,6 +258,12 @@ export class WatchBody extends SourceBody implements WatchListener {
       this.#count([bytes]);
     }
   }
+}
+
+/** Refers to the views after the last part, so that they live until then. */
+function* holding(parts: Iterable<Buffer>, held: LargeView[]): Generator<Buffer> {
+  yield* parts;
+  held.length = 0;
 }
 
 function entriesOf(events: readonly ResourceEvent[]): Entry[] {

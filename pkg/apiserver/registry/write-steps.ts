@@ -1,10 +1,10 @@
 /** Steps of a write. Each step on a large object gets its own turn, so that other requests run between the steps. */
 import type { ApiObjectShape, OwnMetadata } from '#api/meta/object.js';
 import type { StrategyContext } from '#api/strategy/strategy.js';
-import { andThen, inSteps, type MaybePromise, type Pause } from '#apimachinery/async/steps.js';
+import { andThen, inSteps, type MaybePromise, type Pause, type Steps } from '#apimachinery/async/steps.js';
 import type { TurnQueue } from '#apimachinery/async/turn-queue.js';
+import type { Draft } from '#apimachinery/draft.js';
 import { type FieldFailure, invalid, type StatusError } from '#apimachinery/errors/status.js';
-import { none } from '#apimachinery/validation/failure.js';
 import { type RequestContext, warn } from '#apiserver/http/request-context.js';
 import type { ServedResource } from '#apiserver/resources/served-resource.js';
 import type { Entry } from '#storage/resource-storage.js';
@@ -14,6 +14,8 @@ interface Candidate {
   readonly object: OwnMetadata;
   /** Undefined for a new object. */
   readonly old: ApiObjectShape | undefined;
+  /** Absent: the whole object is written. */
+  readonly part?: 'status' | undefined;
   /** Name used in messages. */
   readonly name: string;
   readonly rules: StrategyContext;
@@ -27,19 +29,30 @@ interface Candidate {
  */
 export function endValidation(
   { registry, context, resource }: SteppedWork & { readonly resource: ServedResource },
-  { object, old, name, rules, tooLarge }: Candidate,
+  { object, old, part, name, rules, tooLarge }: Candidate,
   failures: readonly FieldFailure[],
   { warns }: { readonly warns: boolean },
 ): MaybePromise<void> {
   const { strategy, group, declaration } = resource;
-  const more = strategy.rules?.(object, old, failures, rules);
-  return andThen(more === undefined ? none : inSteps(more, () => registry.turns.pause()), (others) => {
-    const all = [...failures, ...others];
+  const more = strategy.contentFailures?.(object, old, rules, part);
+  const validated = more === undefined ? failures : inSteps(joined(failures, more), () => registry.turns.pause());
+  const ruled = andThen(validated, (earlier) => {
+    const steps = strategy.rules?.(object, old, earlier, rules);
+    return steps === undefined ? earlier : inSteps(joined(earlier, steps), () => registry.turns.pause());
+  });
+  return andThen(ruled, (all) => {
     if (all.length > 0) throw invalid({ group: declaration.refusedIn ?? group, kind: declaration.kind }, name, all);
     for (const text of (warns ? strategy.warnings?.(object, old, rules) : undefined) ?? []) warn(context, text);
     strategy.canonicalize?.(object, rules);
     if (tooLarge !== undefined) throw tooLarge;
   });
+}
+
+function* joined(
+  before: readonly FieldFailure[],
+  steps: Steps<readonly FieldFailure[]>,
+): Steps<readonly FieldFailure[]> {
+  return [...before, ...(yield* steps)];
 }
 
 /** All steps of a smaller object take a millisecond or two. */
@@ -49,13 +62,31 @@ const largeBytes = 32 * 1024;
 export interface SteppedWork {
   readonly registry: { readonly turns: TurnQueue };
   readonly context: RequestContext;
+  /** Absent while the body is read. */
+  readonly resource?: Pick<ServedResource, 'edition'>;
 }
 
 const atOnce: Pause = () => undefined;
 
-/** Called between the steps of a request: waits for another turn if the body or the stored object is large. */
-export function pauseOf({ registry, context }: SteppedWork, stored?: Pick<Entry, 'size'>): Pause {
-  return isLarge(context, stored) ? () => registry.turns.next() : atOnce;
+/**
+ * Called between the steps of a request: waits for another turn if the body or the stored object is large. Custom objects may
+ * grow by defaults and conversion, so time decides.
+ */
+export function pauseOf({ registry, context, resource }: SteppedWork, stored?: Pick<Entry, 'size'>): Pause {
+  if (isLarge(context, stored)) return () => registry.turns.next();
+  return resource?.edition === undefined ? atOnce : () => registry.turns.pause();
+}
+
+/** Sets the kind's defaults in place, as far as they take long in turns. Throws what the strategy throws. */
+export function setKindDefaults(
+  { registry, resource }: SteppedWork & { readonly resource: ServedResource },
+  object: Draft<ApiObjectShape>,
+  rules: StrategyContext,
+  origin?: 'applied',
+): MaybePromise<void> {
+  const { strategy } = resource;
+  if (strategy.defaultSteps === undefined) return strategy.defaults?.(object, rules, origin);
+  return inSteps(strategy.defaultSteps(object, rules, origin), () => registry.turns.pause());
 }
 
 /** True if the body or the stored object is large enough to be processed in several turns. */

@@ -2,13 +2,14 @@ import t from 'tap';
 import { parse } from 'yaml';
 import { compactParts, type ListDocument, prettyParts, yamlParts } from '#apiserver/representation/list-document.js';
 
-const text = (parts: Iterable<Buffer>) => Buffer.concat([...parts]).toString();
+const text = (parts: Iterable<Buffer | undefined>) =>
+  Buffer.concat([...parts].filter((part) => part !== undefined)).toString();
 
 function list(items: readonly object[]): ListDocument {
   return {
     head: { kind: 'PodList', apiVersion: 'v1', metadata: { resourceVersion: '7' } },
     itemsName: 'items',
-    items: items.map((item) => Buffer.from(JSON.stringify(item))),
+    items: items.flatMap((item) => [Buffer.from(JSON.stringify(item)), undefined]),
   };
 }
 

@@ -12,8 +12,8 @@ export interface ListDocument {
   /** Members before the items, in order. */
   readonly head: Readonly<Record<string, unknown>>;
   readonly itemsName: 'items' | 'rows';
-  /** JSON of each item; can be iterated several times. */
-  readonly items: Iterable<Buffer>;
+  /** JSON of each item; undefined where other work may run. Can be iterated several times. */
+  readonly items: Iterable<Buffer | undefined>;
 }
 
 const comma = Buffer.from(',');
@@ -23,12 +23,16 @@ function compactHead({ head, itemsName }: ListDocument): Buffer {
   return Buffer.from(`${JSON.stringify(head).slice(0, -1)},"${itemsName}":[`);
 }
 
-/** `{"kind":…,"items":[…]}`: the items' bytes unchanged. */
-export function* compactParts(document: ListDocument): Generator<Buffer> {
+/** `{"kind":…,"items":[…]}`: the items' bytes unchanged. Undefined where other work may run, as in all forms. */
+export function* compactParts(document: ListDocument): Generator<Buffer | undefined> {
   const { items } = document;
   yield compactHead(document);
   let first = true;
   for (const item of items) {
+    if (item === undefined) {
+      yield undefined;
+      continue;
+    }
     if (!first) yield comma;
     first = false;
     yield item;
@@ -37,10 +41,14 @@ export function* compactParts(document: ListDocument): Generator<Buffer> {
 }
 
 /** Indented by two spaces. */
-export function* prettyParts({ head, itemsName, items }: ListDocument): Generator<Buffer> {
+export function* prettyParts({ head, itemsName, items }: ListDocument): Generator<Buffer | undefined> {
   yield Buffer.from(`${JSON.stringify(head, null, 2).slice(0, -2)},\n  "${itemsName}": [`);
   let before = '\n    ';
   for (const item of items) {
+    if (item === undefined) {
+      yield undefined;
+      continue;
+    }
     const text = toJSONText(parseJSONText(item.toString()), 2);
     yield Buffer.from(before + text.replaceAll('\n', '\n    '));
     before = ',\n    ';
@@ -48,10 +56,14 @@ export function* prettyParts({ head, itemsName, items }: ListDocument): Generato
   yield Buffer.from(before.startsWith(',') ? '\n  ]\n}\n' : ']\n}\n');
 }
 
-export function* yamlParts({ head, itemsName, items }: ListDocument): Generator<Buffer> {
+export function* yamlParts({ head, itemsName, items }: ListDocument): Generator<Buffer | undefined> {
   yield encodeYAML(head);
   let any = false;
   for (const item of items) {
+    if (item === undefined) {
+      yield undefined;
+      continue;
+    }
     const text = encodeYAMLFast(parseJSONText(item.toString())).toString().trimEnd();
     yield Buffer.from(`${any ? '' : `${itemsName}:\n`}- ${text.replaceAll('\n', '\n  ')}\n`);
     any = true;

@@ -45,15 +45,20 @@ export function partialOfEntry(resource: ServedResource, entry: Entry, version: 
  * older versions lack.
  */
 function internalMetadata(resource: ServedResource, entry: Entry): ApiObjectShape['metadata'] {
-  const { conversion } = resource;
-  const isConverted = conversion?.kind === 'in process' && !isCustom(resource);
-  const object = isConverted ? entry.object() : objectOf(resource, entry);
-  const { metadata } = object as ApiObjectShape;
+  const metadata = metadataOf(resource, entry);
   const { internalAnnotations = [] } = resource.strategy;
   const { annotations, ...rest } = metadata;
   if (annotations === undefined || !internalAnnotations.some((name) => name in annotations)) return metadata;
   const shown = Object.entries(annotations).filter(([name]) => !internalAnnotations.includes(name));
   return shown.length === 0 ? rest : { ...rest, annotations: Object.fromEntries(shown) };
+}
+
+/** Without converting the rest of the object: defaults and columns do not concern metadata. */
+function metadataOf(resource: ServedResource, entry: Entry): ApiObjectShape['metadata'] {
+  const { conversion } = resource;
+  if (conversion?.kind !== 'in process') return objectOf(resource, entry).metadata;
+  const stored = entry.object() as ApiObjectShape;
+  return conversion.metadataOf?.(stored) ?? stored.metadata;
 }
 
 /** Distinguishes an entry's partial objects: metadata may differ in a version that is converted. */

@@ -1,13 +1,14 @@
 /** Tables: objects as rows of cells, for command-line clients (specification 1, 2.6). */
 import type { ApiObjectShape } from '#api/meta/object.js';
 import type { StrategyContext } from '#api/strategy/strategy.js';
+import type { Steps } from '#apimachinery/async/steps.js';
 import { badRequest } from '#apimachinery/errors/status.js';
 import { toJSONText } from '#apimachinery/json-text.js';
 import type { ColumnDeclaration } from '#apimachinery/schema/schema.js';
 import type { TypeInfo } from '#apimachinery/schema/type-info.js';
 import type { Transform } from '#apiserver/http/content-negotiation.js';
 import { partialJson } from '#apiserver/representation/partial-metadata.js';
-import { jsonOf, objectOf, type ServedResource } from '#apiserver/resources/served-resource.js';
+import { jsonOfObject, objectSteps, type ServedResource } from '#apiserver/resources/served-resource.js';
 import type { Entry } from '#storage/resource-storage.js';
 
 /** The description of a kind's column; empty if there is none. */
@@ -148,15 +149,18 @@ export interface RowOptions {
   readonly context: StrategyContext;
 }
 
-/** One row's JSON. Not cached, because ages change with time. */
-export function rowJson(resource: ServedResource, entry: Entry, options: RowOptions): Buffer {
-  const source = objectOf(resource, entry);
+/** One row's JSON, in steps. Not cached, because ages change with time. */
+export function* rowSteps(resource: ServedResource, entry: Entry, options: RowOptions): Steps<Buffer> {
+  const source = yield* objectSteps(resource, entry);
+  yield;
   const cells = toJSONText(cellsOf(resource, source, options.context));
   const conditions = resource.strategy.rowConditions?.(source) ?? [];
   const members = `"cells":${cells}${conditions.length === 0 ? '' : `,"conditions":${toJSONText(conditions)}`}`;
   if (options.include === 'None') return Buffer.from(`{${members},"object":null}`);
   const object =
-    options.include === 'Object' ? jsonOf(resource, entry) : partialJson(resource, entry, options.transform);
+    options.include === 'Object'
+      ? jsonOfObject(resource, entry, source)
+      : partialJson(resource, entry, options.transform);
   return Buffer.concat([Buffer.from(`{${members},"object":`), object, closing]);
 }
 

@@ -2,15 +2,17 @@
  * Encodes events of watches, and caches the newest ones for all watches of a server. An event consists of parts, so that its
  * object's bytes are copied once, into the buffer for all watchers.
  */
+import { allSteps, type Steps } from '#apimachinery/async/steps.js';
 import type { Encoding } from '#apimachinery/codec/negotiate.js';
 import type { Status } from '#apimachinery/errors/status.js';
 import { toJSONText } from '#apimachinery/json-text.js';
 import type { Transform } from '#apiserver/http/content-negotiation.js';
 import { partialJson, partialOf, viewName } from '#apiserver/representation/partial-metadata.js';
 import { protobufItems, protobufMessageOf } from '#apiserver/representation/protobuf-items.js';
-import { type IncludeObject, rowJson, tableHead } from '#apiserver/representation/table.js';
+import { type IncludeObject, rowSteps, tableHead } from '#apiserver/representation/table.js';
 import type { Codec } from '#apiserver/resources/codec.js';
-import { jsonOf, type ServedResource } from '#apiserver/resources/served-resource.js';
+import type { LargeView } from '#apiserver/resources/large-views.js';
+import { entryKeepsJson, jsonOf, jsonSteps, type ServedResource } from '#apiserver/resources/served-resource.js';
 import { type StrategyEnvironment, strategyContext } from '#apiserver/resources/strategy-context.js';
 import type { Entry, ResourceEvent } from '#storage/resource-storage.js';
 
@@ -18,6 +20,13 @@ export interface FrameEncoder {
   /** Names the encoding: encoders of one form produce equal bytes. Absent if a frame depends on earlier ones. */
   readonly form?: string;
   event(event: ResourceEvent): readonly Buffer[];
+  /**
+   * Prepares the entry of an event in steps, if that takes longer than copying bytes. The caller must hold the result until it
+   * has called `event`. Absent: nothing takes long.
+   */
+  prepare?(entry: Entry): Steps<LargeView | undefined>;
+  /** True if `prepare` has nothing to do. */
+  isReady?(entry: Entry): boolean;
   /** The event that ends a watch after a failure. */
   error(status: Status): readonly Buffer[];
 }
@@ -85,8 +94,13 @@ export function jsonFrames(
   transform: Transform | undefined,
 ): FrameEncoder {
   const bytes = jsonReader(resource, transform);
+  const converts = transform === undefined && resource.conversion?.kind === 'in process';
   return {
     form: `json ${formOf(resource, transform)}`,
+    ...(converts && {
+      prepare: (entry: Entry) => jsonSteps(resource, entry),
+      isReady: (entry: Entry) => entryKeepsJson(resource, entry),
+    }),
     event(event) {
       if (event.type !== 'BOOKMARK') return [heads[event.type], bytes(event.entry), lineEnd];
       const object = bookmarkObject(server, resource, event, transform);
@@ -104,15 +118,20 @@ export function tableFrames(
   include: IncludeObject,
 ): FrameEncoder {
   let headers = true;
+  const options = { transform, include, context: strategyContext(server) };
+  const rows = new Map<Entry, Buffer>();
   return {
+    *prepare(entry) {
+      rows.set(entry, yield* rowSteps(resource, entry, options));
+      return undefined;
+    },
     event(event) {
       const table = tableHead(resource, transform, { resourceVersion: String(event.revision) }, headers);
       headers = false;
-      const row =
-        event.type === 'BOOKMARK'
-          ? []
-          : [rowJson(resource, event.entry, { transform, include, context: strategyContext(server) })];
-      return [heads[event.type], Buffer.from(table), ...row, tableEnd];
+      if (event.type === 'BOOKMARK') return [heads[event.type], Buffer.from(table), tableEnd];
+      const row = rows.get(event.entry) ?? allSteps(rowSteps(resource, event.entry, options));
+      rows.delete(event.entry);
+      return [heads[event.type], Buffer.from(table), row, tableEnd];
     },
     error: jsonError,
   };

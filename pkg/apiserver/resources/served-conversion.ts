@@ -6,10 +6,11 @@
 import type { ApiObjectShape } from '#api/meta/object.js';
 import type { Conversion } from '#api/strategy/conversion.js';
 import type { Strategy, StrategyContext } from '#api/strategy/strategy.js';
-import type { Steps } from '#apimachinery/async/steps.js';
+import type { Pause, Steps } from '#apimachinery/async/steps.js';
 import { copyJsonSteps } from '#apimachinery/collections/copy.js';
 import type { TypeInfo } from '#apimachinery/schema/type-info.js';
 import type { Codec } from '#apiserver/resources/codec.js';
+import type { LargeViews } from '#apiserver/resources/large-views.js';
 import type { Entry } from '#storage/resource-storage.js';
 
 /** The stored form of a resource. */
@@ -24,12 +25,19 @@ export interface StoredVersionOf {
 interface ConversionShortcut {
   /** True for entries that the conversion would not change: they are served unchanged. Absent: always convert. */
   isAsStored?(entry: Entry): boolean;
+  /** Keeps JSON that is larger than what is stored; absent: each entry keeps its own. */
+  readonly views?: LargeViews;
 }
 
 export interface InProcessConversion extends ConversionShortcut {
   readonly kind: 'in process';
   toStored(object: ApiObjectShape): Steps<ApiObjectShape>;
-  fromStored(stored: ApiObjectShape): ApiObjectShape;
+  /** Throws 500 for an object that would grow too large; `deletion`: such an object stays without what makes it grow. */
+  fromStored(stored: ApiObjectShape, use?: 'deletion'): Steps<ApiObjectShape>;
+  /** The converted metadata alone. Absent: convert the object. */
+  metadataOf?(stored: ApiObjectShape): ApiObjectShape['metadata'];
+  /** Throws what `fromStored` would throw for an object that grows too large, without converting it. */
+  requireBounded?(entry: Entry): void;
 }
 
 /** All methods reject with the error for the client. */
@@ -44,6 +52,9 @@ export interface RemoteConversion extends ConversionShortcut {
     apiVersion: string,
     signal: AbortSignal,
   ): Promise<readonly ApiObjectShape[]>;
+  /** Throws 500 if the conversion added that many bytes to one object, or to all objects of a request. */
+  requireBounded(addedBytes: number, totalBytes: number): void;
+  readonly pause: Pause;
 }
 
 export type ServedConversion = InProcessConversion | RemoteConversion;
@@ -57,7 +68,10 @@ export function inProcess(
   const { scheme } = codec;
   return {
     kind: 'in process',
-    fromStored: (object) => conversion.fromStored(object, scheme),
+    *fromStored(object) {
+      yield;
+      return conversion.fromStored(object, scheme);
+    },
     *toStored(object) {
       const converted = conversion.toStored(object, scheme);
       yield;

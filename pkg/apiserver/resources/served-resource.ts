@@ -2,7 +2,7 @@
 import type { ApiObjectShape } from '#api/meta/object.js';
 import type { Strategy } from '#api/strategy/strategy.js';
 import type { OtherVersions } from '#apimachinery/apply/conversions.js';
-import { andThen, inSteps, type MaybePromise, type Pause, type Steps } from '#apimachinery/async/steps.js';
+import { allSteps, andThen, inSteps, type MaybePromise, type Pause, type Steps } from '#apimachinery/async/steps.js';
 import type { Cancellation } from '#apimachinery/cancellation.js';
 import { nullsOf, withNulls, withoutNulls } from '#apimachinery/codec/json/empty-members.js';
 import { parseJSONSteps, parseJSONText } from '#apimachinery/codec/json/text.js';
@@ -14,12 +14,8 @@ import type { ResourceDeclaration } from '#apimachinery/schema/schema.js';
 import type { TypeInfo } from '#apimachinery/schema/type-info.js';
 import { pathSegmentErrors } from '#apimachinery/validation/names.js';
 import type { TypeRef } from '#apiserver/resources/codec.js';
-import type {
-  InProcessConversion,
-  RemoteConversion,
-  ServedConversion,
-  StoredVersionOf,
-} from '#apiserver/resources/served-conversion.js';
+import type { LargeView } from '#apiserver/resources/large-views.js';
+import type { RemoteConversion, ServedConversion, StoredVersionOf } from '#apiserver/resources/served-conversion.js';
 import { encodeStored, type StorableObject, splice } from '#storage/layout.js';
 import type { Entry, EntryBytes, ResourceStorage } from '#storage/resource-storage.js';
 import type { Revision } from '#storage/store.js';
@@ -153,24 +149,45 @@ export function scopeOf(resource: ServedResource, namespace: string): string {
 
 /** The entry as an object of this version. Shared: do not modify. Remote conversions need `converted` first. */
 export function objectOf(resource: ServedResource, entry: Entry): ApiObjectShape {
-  const { conversion } = resource;
-  if (conversion === undefined || isAsStored(conversion, entry)) return entry.object() as ApiObjectShape;
-  if (conversion.kind === 'in process') return conversion.fromStored(entry.object() as ApiObjectShape);
-  return withoutNulls(resource.type, parseJSONText(jsonOf(resource, entry).toString()) as ApiObjectShape);
+  return isServedAsStored(resource, entry)
+    ? (entry.object() as ApiObjectShape)
+    : allSteps(convertedObjectSteps(resource, entry));
+}
+
+/** `objectOf` in steps. */
+export function* objectSteps(resource: ServedResource, entry: Entry, use?: 'deletion'): Steps<ApiObjectShape> {
+  if (isServedAsStored(resource, entry)) return entry.object() as ApiObjectShape;
+  return yield* convertedObjectSteps(resource, entry, use);
+}
+
+function* convertedObjectSteps(resource: ServedResource, entry: Entry, use?: 'deletion'): Steps<ApiObjectShape> {
+  const { conversion, type } = resource;
+  if (conversion?.kind === 'remote') {
+    return withoutNulls(type, (yield* parseJSONSteps(jsonOf(resource, entry))) as ApiObjectShape);
+  }
+  const stored = entry instanceof TransientEntry ? yield* entry.objectSteps() : (entry.object() as ApiObjectShape);
+  yield;
+  return conversion === undefined ? stored : yield* conversion.fromStored(stored, use);
 }
 
 /** The entry as JSON of this version; remote conversions need `converted` first. */
 export function jsonOf(resource: ServedResource, entry: Entry): Buffer {
-  return resource.conversion === undefined || isAsStored(resource.conversion, entry)
-    ? entry.json()
-    : entry.encoded(jsonViewName(resource), (same) => convertedJson(resource, same));
+  if (isServedAsStored(resource, entry)) return entry.json();
+  const [name, make] = [jsonViewName(resource), (same: Entry) => convertedJson(resource, same)] as const;
+  return resource.conversion?.views?.encoded(entry, name, make) ?? entry.encoded(name, make);
 }
 
 /** Like `jsonOf`, without joining the bytes in memory. */
 export function jsonBytesOf(resource: ServedResource, entry: Entry): EntryBytes {
-  return resource.conversion === undefined || isAsStored(resource.conversion, entry)
-    ? entry.jsonBytes()
-    : entry.encodedBytes(jsonViewName(resource), (same) => convertedJson(resource, same));
+  if (isServedAsStored(resource, entry)) return entry.jsonBytes();
+  const [name, make] = [jsonViewName(resource), (same: Entry) => convertedJson(resource, same)] as const;
+  const { views } = resource.conversion ?? {};
+  if (views === undefined || entry.keeps(name)) return entry.encodedBytes(name, make);
+  return views.encoded(entry, name, make);
+}
+
+function isServedAsStored({ conversion }: ServedResource, entry: Entry): boolean {
+  return conversion === undefined || isAsStored(conversion, entry);
 }
 
 /** True if the conversion would change nothing. */
@@ -188,54 +205,110 @@ interface Cancellable {
   readonly signal: AbortSignal;
 }
 
-function* jsonSteps(resource: ServedResource, { fromStored }: InProcessConversion, entry: Entry): Steps<void> {
-  const stored = entry instanceof TransientEntry ? yield* entry.objectSteps() : (entry.object() as ApiObjectShape);
-  yield;
-  const object = fromStored(stored);
-  yield;
-  entry.encoded(jsonViewName(resource), () => jsonBytes(resource, object));
-}
-
-/** Converts a large entry to this version's JSON in steps, and caches it. Undefined: nothing to convert in this process. */
-export function convertedInSteps(resource: ServedResource, entry: Entry, pause: Pause): MaybePromise<void> {
+/** Converts in this process in steps, unless the JSON is at hand. The caller must hold the result until it reads the JSON. */
+export function* jsonSteps(resource: ServedResource, entry: Entry): Steps<LargeView | undefined> {
   const { conversion } = resource;
-  if (conversion?.kind !== 'in process' || isAsStored(conversion, entry) || entry.keeps(jsonViewName(resource))) {
-    return undefined;
-  }
-  return inSteps(jsonSteps(resource, conversion, entry), pause);
+  if (conversion?.kind !== 'in process' || isAsStored(conversion, entry)) return undefined;
+  const name = jsonViewName(resource);
+  if (entry.keeps(name)) return undefined;
+  const view = conversion.views?.find(entry, name);
+  if (view !== undefined) return view;
+  const object = yield* convertedObjectSteps(resource, entry);
+  yield;
+  return keepJson(resource, entry, jsonBytes(resource, object));
 }
 
-/** Converts the entries by webhook if this version needs it, and caches the results. Rejects if the conversion fails. */
+/** The JSON of an object that `objectSteps` has read from the entry. */
+export function jsonOfObject(resource: ServedResource, entry: Entry, object: ApiObjectShape): Buffer {
+  if (!isServedAsStored(resource, entry) && !hasJson(resource, entry))
+    keepJson(resource, entry, jsonBytes(resource, object));
+  return jsonOf(resource, entry);
+}
+
+function keepJson(resource: ServedResource, entry: Entry, bytes: Buffer): LargeView | undefined {
+  const name = jsonViewName(resource);
+  const { views } = resource.conversion ?? {};
+  if (views !== undefined) return views.keep(entry, name, bytes);
+  entry.encoded(name, () => bytes);
+  return undefined;
+}
+
+/** True if the entry has its JSON of this version as long as it lives. */
+export function entryKeepsJson(resource: ServedResource, entry: Entry): boolean {
+  return isServedAsStored(resource, entry) || entry.keeps(jsonViewName(resource));
+}
+
+/** True if the entry's JSON of this version is at hand. */
+function hasJson(resource: ServedResource, entry: Entry): boolean {
+  const name = jsonViewName(resource);
+  return entry.keeps(name) || resource.conversion?.views?.has(entry, name) === true;
+}
+
+/**
+ * Converts the entries by webhook if this version needs it, and caches the results. The caller must hold the result until it
+ * has read the JSON. Rejects if the conversion fails.
+ */
 export function converted(
   resource: ServedResource,
   entries: readonly Entry[],
   request: Cancellable,
-): MaybePromise<undefined> {
+): MaybePromise<readonly LargeView[] | undefined> {
   const { conversion } = resource;
   if (conversion?.kind !== 'remote') return undefined;
-  const view = jsonViewName(resource);
-  const pending = entries.filter((entry) => !isAsStored(conversion, entry) && !entry.keeps(view));
-  if (pending.length === 0) return undefined;
-  return convertAll(resource, conversion, pending, request.signal);
+  return convertPending(resource, conversion, entries, request);
+}
+
+/** Entries with a large view at hand are held, too: other requests may displace it. */
+function convertPending(
+  resource: ServedResource,
+  conversion: RemoteConversion,
+  entries: readonly Entry[],
+  request: Cancellable,
+): MaybePromise<readonly LargeView[] | undefined> {
+  const name = jsonViewName(resource);
+  const held: LargeView[] = [];
+  const pending: Entry[] = [];
+  for (const entry of entries) {
+    if (isAsStored(conversion, entry)) continue;
+    const view = conversion.views?.find(entry, name);
+    if (view !== undefined) held.push(view);
+    else if (!hasJson(resource, entry)) pending.push(entry);
+  }
+  return pending.length === 0 ? held : convertAll(resource, conversion, { entries: pending, held, request });
+}
+
+interface Pending {
+  readonly entries: readonly Entry[];
+  readonly held: readonly LargeView[];
+  readonly request: Cancellable;
 }
 
 async function convertAll(
   resource: ServedResource,
   conversion: RemoteConversion,
-  entries: readonly Entry[],
-  signal: AbortSignal,
-): Promise<undefined> {
-  const view = jsonViewName(resource);
+  { entries, held, request }: Pending,
+): Promise<readonly LargeView[]> {
   const objects = await conversion.fromStored(
     entries.map((entry) => entry.object() as ApiObjectShape),
-    signal,
+    request.signal,
   );
-  entries.forEach((entry, i) => {
+  const views = [...held];
+  let total = 0;
+  for (const [i, entry] of entries.entries()) {
     const object = objects[i];
     if (object === undefined) throw new RangeError(`conversion: ${objects.length} objects for ${entries.length}`);
-    entry.encoded(view, () => jsonBytes(resource, object));
-  });
-  return undefined;
+    const bytes = jsonBytes(resource, object);
+    const added = bytes.length - entry.size;
+    conversion.requireBounded(added, total);
+    const view = keepJson(resource, entry, bytes);
+    if (view !== undefined) {
+      views.push(view);
+      // Entries keep small encodings anyway.
+      total += added;
+    }
+    await conversion.pause();
+  }
+  return views;
 }
 
 function jsonBytes({ type }: ServedResource, object: ApiObjectShape): Buffer {

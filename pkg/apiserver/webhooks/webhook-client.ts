@@ -9,10 +9,11 @@ import { isIP, type LookupFunction } from 'node:net';
 import type { SecureContext } from 'node:tls';
 import type { WebhookClientConfig } from '#api/admissionregistration/v1/types.gen.js';
 import { unlessAborted } from '#apimachinery/async/abort.js';
+import { inSteps, type Pause } from '#apimachinery/async/steps.js';
 import type { Cancellation } from '#apimachinery/cancellation.js';
 import type { Clock } from '#apimachinery/clock.js';
 import { checkSize } from '#apimachinery/codec/json/size-limit.js';
-import { parseJSONText } from '#apimachinery/codec/json/text.js';
+import { parseJSONSteps } from '#apimachinery/codec/json/text.js';
 import { messageOf } from '#apimachinery/errors/message.js';
 import { type Address, authority, type ServicePlace } from '#apiserver/service-routing/address.js';
 import { reasonOf } from '#apiserver/service-routing/dial-failure.js';
@@ -28,6 +29,8 @@ export interface WebhookClientOptions {
   readonly resolve: (service: ServicePlace) => Promise<Address>;
   readonly lookup: LookupFunction;
   readonly userAgent: string;
+  /** Called while a large answer is parsed; absent: answers are parsed at once. */
+  readonly pause?: Pause;
   /** Limit of concurrent calls of one target; additional calls fail at once. */
   readonly maxCalls: number;
   /** Absent: nothing is traced. */
@@ -125,7 +128,8 @@ export class WebhookClient {
     signal.throwIfAborted();
     const response = await this.#send(pool, { ...attempt, address, callCredentials });
     try {
-      return await answerOf(response, call.maxAnswerBytes ?? defaultResponseBytes);
+      const { pause = atOnce } = this.#options;
+      return await answerOf(response, call.maxAnswerBytes ?? defaultResponseBytes, pause);
     } catch (error) {
       // Close the connection: it cannot be reused, as the rest of the response is not read.
       response.destroy();
@@ -225,7 +229,9 @@ class StaleConnection extends WebhookCallError {
   }
 }
 
-async function answerOf(response: IncomingMessage, maxBytes: number): Promise<unknown> {
+const atOnce: Pause = () => undefined;
+
+async function answerOf(response: IncomingMessage, maxBytes: number, pause: Pause): Promise<unknown> {
   const code = response.statusCode ?? 0;
   if (code < 200 || code > 206) throw responseFailure(code, (await beginningOf(response)).toString());
   const encoding = response.headers['content-encoding'] ?? 'identity';
@@ -249,7 +255,7 @@ async function answerOf(response: IncomingMessage, maxBytes: number): Promise<un
   }
   try {
     checkSize(bytes);
-    return parseJSONText(bytes.toString()) as unknown;
+    return await inSteps(parseJSONSteps(bytes), pause);
   } catch (error) {
     throw new WebhookCallError('invalid', `the answer cannot be read: ${messageOf(error)}`, { cause: error });
   }

@@ -3,6 +3,7 @@ import type { Dialect } from '#apimachinery/dialect.js';
 import type { ApiServer } from '#apiserver/build/api-server.js';
 import { largestBodies } from '#test/fuzz/cost/bodies.js';
 import { changesOfLarge } from '#test/fuzz/cost/changes.js';
+import { growingRequests } from '#test/fuzz/cost/growing.js';
 import { largestOfKinds } from '#test/fuzz/cost/kinds.js';
 import type { CostRequest } from '#test/fuzz/cost/meter.js';
 import type { ThreadTime } from '#test/fuzz/cost/thread-time.js';
@@ -42,5 +43,6 @@ export async function largestRequests(dialect: Dialect): Promise<LargestRequests
   const { server, stop } = await runServer({ dialect, unfrozen: true, dependencies: { gate: gateFor(everyCase) } });
   await call(server, 'POST', '/api/v1/namespaces', { body: { metadata: { name: 'default' } } });
   const changes = await changesOfLarge(server, dialect, changedKeys);
-  return { server, stop, requests: { ...largestBodies(dialect), ...largestOfKinds(dialect), ...changes } };
+  const growing = await growingRequests(server, dialect);
+  return { server, stop, requests: { ...largestBodies(dialect), ...largestOfKinds(dialect), ...changes, ...growing } };
 }

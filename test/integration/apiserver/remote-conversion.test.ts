@@ -22,6 +22,8 @@ const cronJob = (name: string) => ({ metadata: { name }, spec });
 /** Marks converted objects, to prove that each was converted. */
 class Remote implements RemoteConversion {
   readonly kind = 'remote';
+  readonly pause = () => undefined;
+  requireBounded(): void {}
   failing = false;
   /** Sizes of the batches received. */
   readonly batchSizes: number[] = [];

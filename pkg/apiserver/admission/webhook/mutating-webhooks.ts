@@ -1,6 +1,7 @@
 /** `MutatingAdmissionWebhook`: calls webhooks that may change objects, one after the other. */
 import type { MutatingWebhookConfiguration } from '#api/admissionregistration/v1/types.gen.js';
 import type { ApiObjectShape } from '#api/meta/object.js';
+import { inSteps } from '#apimachinery/async/steps.js';
 import { checkSize } from '#apimachinery/codec/json/size-limit.js';
 import { parseJSONText } from '#apimachinery/codec/json/text.js';
 import { copyJson } from '#apimachinery/collections/copy.js';
@@ -145,7 +146,12 @@ async function patched(
     throw internalError(new Error(whyOf(error), { cause: error }));
   }
   if (isWholeOf(resource, next)) {
-    resource.strategy.defaults?.(next, strategyContext(registry, context));
+    const { strategy } = resource;
+    const rules = strategyContext(registry, context);
+    strategy.defaults?.(next, rules);
+    if (strategy.defaultSteps !== undefined) {
+      await inSteps(strategy.defaultSteps(next, rules), () => registry.turns.pause());
+    }
     if (resource !== scope.resource) next = copyJson(await convertedTo(scope.resource, next, resource, context.signal));
   }
   keepSystemFields(next, before);

@@ -100,7 +100,7 @@ async function toStored({ conversion }: ServedResource, object: ApiObjectShape, 
 
 async function fromStored({ conversion }: ServedResource, stored: ApiObjectShape, signal: AbortSignal) {
   if (conversion === undefined) return stored;
-  if (conversion.kind === 'in process') return copyJson(conversion.fromStored(stored));
+  if (conversion.kind === 'in process') return copyJson(runAll(conversion.fromStored(stored)));
   const [converted] = await conversion.fromStored([stored], signal);
   if (converted === undefined) throw new RangeError('a conversion lost its object');
   return converted;

@@ -1,6 +1,6 @@
 /** Table columns of custom objects. Source: 1.24, …/pkg/registry/customresource/tableconvertor/tableconvertor.go. */
 
-import { JsonPath } from '#api/apiextensions/v1/customresource/json-path.js';
+import { JsonPath, TooManyVisits, Visits } from '#api/apiextensions/v1/customresource/json-path.js';
 import { canonical } from '#api/apiextensions/v1/customresource/list-items.js';
 import type { CustomResourceColumnDefinition } from '#api/apiextensions/v1/types.gen.js';
 import type { ApiObjectShape, TableRowCells } from '#api/meta/object.js';
@@ -37,10 +37,31 @@ export function columnDeclarations(
 
 export function cellsOf(given: readonly CustomResourceColumnDefinition[] | undefined): Cells {
   const columns = columnsOf(given).map(({ type, jsonPath }) => ({ type, path: new JsonPath(jsonPath) }));
-  return (object, now) => [
-    object.metadata.name ?? '',
-    ...columns.map(({ type, path }) => cellOf(type, path.first(object), now)),
-  ];
+  return (object, now) => {
+    const visits = new Visits();
+    let chars = 0;
+    const cells = columns.map(({ type, path }) => {
+      const cell = cellOf(type, path.first(object, visits), now);
+      if (typeof cell === 'string') chars += cell.length;
+      if (chars > maxRowChars) throw new RowTooLarge();
+      return cell;
+    });
+    return [object.metadata.name ?? '', ...cells];
+  };
+}
+
+/** Limit of the text of a row: many columns may show the same large part of an object. */
+const maxRowChars = 1536 * 1024;
+
+class RowTooLarge extends Error {
+  constructor() {
+    super(`the cells of a row have more than ${maxRowChars} characters`);
+  }
+}
+
+/** True for errors of columns that evaluate or show too much of an object. */
+export function isTooLargeForRow(error: unknown): boolean {
+  return error instanceof RowTooLarge || error instanceof TooManyVisits;
 }
 
 /** Values of another type are not shown. */

@@ -1,14 +1,19 @@
 /** Rules of custom objects, one by one. */
 import t from 'tap';
 import { cellsOf } from '#api/apiextensions/v1/customresource/columns.js';
-import { fillCustomDefaults, lacksDefaults } from '#api/apiextensions/v1/customresource/defaulting.js';
-import { JsonPath } from '#api/apiextensions/v1/customresource/json-path.js';
-import { validateListItems, validateListItemsUpdate } from '#api/apiextensions/v1/customresource/list-items.js';
+import {
+  fillCustomDefaults,
+  maxDefaultBytes,
+  missingDefaults,
+} from '#api/apiextensions/v1/customresource/defaulting.js';
+import { JsonPath, Visits } from '#api/apiextensions/v1/customresource/json-path.js';
+import { listItemSteps } from '#api/apiextensions/v1/customresource/list-items.js';
 import { pruneObject, wouldPrune } from '#api/apiextensions/v1/customresource/pruning.js';
 import { scaleParts, validateScaleSpec, validateScaleStatus } from '#api/apiextensions/v1/customresource/scale.js';
 import { validateEmbedded } from '#api/apiextensions/v1/structural/embedded-resources.js';
 import { Structural } from '#api/apiextensions/v1/structural/structural.js';
 import type { JSONSchemaProps } from '#api/apiextensions/v1/types.gen.js';
+import { allSteps } from '#apimachinery/async/steps.js';
 import { orchDialect as dialect } from '#apimachinery/dialect.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
 
@@ -101,10 +106,10 @@ t.test('absent members and invalid nulls get defaults', (t) => {
   for (const [name, schema, value, filled] of rows) {
     const structural = new Structural(schema, dialect);
     const changes = JSON.stringify(value) !== JSON.stringify(filled);
-    t.equal(lacksDefaults(value, structural), changes, name);
+    t.equal(missingDefaults(value, structural).any, changes, name);
     fillCustomDefaults(value, structural);
     t.strictSame(value, filled, name);
-    t.notOk(lacksDefaults(value, structural), `${name}: idempotent`);
+    t.notOk(missingDefaults(value, structural).any, `${name}: idempotent`);
   }
   const schema = new Structural(object({ a: { ...inner, default: { c: [1] } } }), dialect);
   const [one, other] = [{}, {}] as { a?: { c: number[] } }[];
@@ -115,6 +120,36 @@ t.test('absent members and invalid nulls get defaults', (t) => {
   const applied = { a: null, b: null };
   fillCustomDefaults(applied, new Structural(object({ a: text, b: { ...text, default: 'B' } }), dialect), 'keep nulls');
   t.strictSame(applied, { a: null, b: 'B' }, 'applied values keep invalid nulls for validation');
+  t.end();
+});
+
+t.test('defaults add a limited number of bytes', (t) => {
+  const listOf = (count: number) => ({ list: Array.from({ length: count }, () => ({})) });
+  const items = (properties: Record<string, JSONSchemaProps>) =>
+    new Structural(object({ list: { type: 'array', items: object(properties) } }), dialect);
+  const long = items({ b: { ...text, default: 'x'.repeat(1000) } });
+  const few = listOf(1000);
+  const before = JSON.stringify(few).length;
+  const { bytes } = missingDefaults(few, long);
+  fillCustomDefaults(few, long);
+  const added = JSON.stringify(few).length - before;
+  t.ok(Math.abs(bytes - added) <= 1000, `${bytes} bytes measured, ${added} added`);
+  const tooLarge = { message: `defaults add more than ${maxDefaultBytes} bytes` };
+  const many = listOf(2000);
+  t.ok(missingDefaults(many, long).bytes > maxDefaultBytes, 'the measure exceeds the bound');
+  t.same(many, listOf(2000), 'and changes nothing');
+  t.throws(() => fillCustomDefaults(many, long), tooLarge);
+  const inner = object({ c: { ...text, default: 'x'.repeat(1000) } });
+  const nested = items({ b: { type: 'array', items: inner, default: Array.from({ length: 100 }, () => ({})) } });
+  t.ok(missingDefaults(listOf(20), nested).bytes > maxDefaultBytes, 'defaults within defaults count');
+  t.throws(() => fillCustomDefaults(listOf(20), nested), tooLarge, 'defaults within defaults are bounded');
+  const nulls = { list: Array.from({ length: 2000 }, () => null) };
+  const nullable = new Structural(
+    object({ list: { type: 'array', items: { ...object({}), default: { a: 'x'.repeat(1000) } } } }),
+    dialect,
+  );
+  t.throws(() => fillCustomDefaults(nulls, nullable), tooLarge, 'defaults for nulls count');
+  t.ok(missingDefaults({ list: [null, null] }, nullable).bytes > 2000, 'defaults for nulls are measured');
   t.end();
 });
 
@@ -149,6 +184,35 @@ t.test('JSON paths select the values of 1.24', (t) => {
     ['', value],
   ];
   for (const [path, expected] of rows) t.strictSame(new JsonPath(path).first(value), expected, path);
+  t.end();
+});
+
+t.test('paths of a row visit a limited number of values', (t) => {
+  let nested: object = {};
+  for (let i = 0; i < 40; i++) nested = { a: nested, b: nested };
+  const deep = '..a'.repeat(10);
+  t.throws(() => new JsonPath(deep).first(nested), { message: /paths visit more than 500000 values/ }, deep);
+  const unions = "['a','a']".repeat(50);
+  let chain: object = {};
+  for (let i = 0; i < 60; i++) chain = { a: chain };
+  t.throws(() => new JsonPath(unions).first(chain), { message: /visit more than/ }, 'unions multiply');
+  const visits = new Visits();
+  const list = Array.from({ length: 1000 }, (_, i) => ({ n: i }));
+  t.throws(
+    () => {
+      for (let i = 0; i < 1000; i++) new JsonPath('[*].n').first(list, visits);
+    },
+    { message: /visit more than/ },
+    'all columns count together',
+  );
+  const large = { metadata: { name: 'a' }, text: 'x'.repeat(100_000) };
+  const column = { name: 'c', type: 'string', jsonPath: '.text' };
+  t.equal(cellsOf(Array.from({ length: 10 }, () => column))(large, 0).length, 11);
+  t.throws(
+    () => cellsOf(Array.from({ length: 20 }, () => column))(large, 0),
+    { message: /the cells of a row have more than/ },
+    'cells have a limited size',
+  );
   t.end();
 });
 
@@ -192,12 +256,12 @@ t.test('elements of sets and keys of maps must be unique', (t) => {
     map: [{ name: 'x', port: 80 }, { name: 'x' }, { name: 'x', port: 81 }],
     any: ['a', 'a'],
   };
-  t.same(messagesOf(validateListItems(wrong, schema)), [
+  t.same(messagesOf(allSteps(listItemSteps(wrong, undefined, schema))), [
     'set[2]: Duplicate value: "a"',
     'map[1]: Duplicate value: map[string]interface {}{"name":"x", "port":80}',
   ]);
-  t.same(validateListItemsUpdate(wrong, { set: ['b', 'b'] }, schema), [], 'stored duplicates are tolerated');
-  t.equal(validateListItemsUpdate(wrong, { set: ['a', 'b'] }, schema).length, 2);
+  t.same(allSteps(listItemSteps(wrong, { set: ['b', 'b'] }, schema)), [], 'stored duplicates are tolerated');
+  t.equal(allSteps(listItemSteps(wrong, { set: ['a', 'b'] }, schema)).length, 2);
   t.end();
 });
 

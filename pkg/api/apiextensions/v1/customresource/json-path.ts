@@ -35,6 +35,26 @@ interface Filter {
 /** Maximum number of steps in a column's path. */
 const maxSteps = 100;
 
+/** Limit of the values that all paths of a row visit: unions and searches at any depth multiply them. */
+const maxVisits = 500_000;
+
+/** Thrown when the paths of a row visit too much. */
+export class TooManyVisits extends Error {
+  constructor() {
+    super(`paths visit more than ${maxVisits} values`);
+  }
+}
+
+/** Counts the values that paths visit. */
+export class Visits {
+  #left = maxVisits;
+
+  count(values: number): void {
+    this.#left -= values;
+    if (this.#left < 0) throw new TooManyVisits();
+  }
+}
+
 /** A path without a value, even if other elements have one. */
 class NoSuchPath extends Error {}
 
@@ -46,11 +66,11 @@ export class JsonPath {
     this.#steps = parse(text);
   }
 
-  /** The first value at the path; undefined if there is none. */
-  first(object: unknown): unknown {
+  /** The first value at the path; undefined if there is none. Throws TooManyVisits. */
+  first(object: unknown, visits: Visits = new Visits()): unknown {
     if (this.#steps === undefined) return undefined;
     try {
-      return find([object], this.#steps)[0];
+      return find([object], this.#steps, visits)[0];
     } catch (error) {
       if (error instanceof NoSuchPath) return undefined;
       throw error;
@@ -63,18 +83,24 @@ export function membersOf(path: string): readonly string[] {
   return (parse(path) ?? []).flatMap((step) => (step.kind === 'member' ? [step.name] : []));
 }
 
-function find(values: readonly unknown[], steps: readonly Step[]): readonly unknown[] {
+function find(values: readonly unknown[], steps: readonly Step[], visits: Visits): readonly unknown[] {
   let current = values;
   for (const step of steps) {
+    const from = current;
     current =
       step.kind === 'union'
-        ? step.paths.flatMap((path) => find(current, path))
-        : current.flatMap((value) => apply(value, step));
+        ? step.paths.flatMap((path) => visited(find(from, path, visits), visits))
+        : from.flatMap((value) => visited(apply(value, step, visits), visits));
   }
   return current;
 }
 
-function apply(value: unknown, step: Exclude<Step, { kind: 'union' }>): readonly unknown[] {
+function visited(values: readonly unknown[], visits: Visits): readonly unknown[] {
+  visits.count(values.length + 1);
+  return values;
+}
+
+function apply(value: unknown, step: Exclude<Step, { kind: 'union' }>, visits: Visits): readonly unknown[] {
   switch (step.kind) {
     case 'member':
       return isMembers(value) && Object.hasOwn(value, step.name) ? [value[step.name]] : [];
@@ -83,10 +109,10 @@ function apply(value: unknown, step: Exclude<Step, { kind: 'union' }>): readonly
     case 'all':
       return Array.isArray(value) ? value : isMembers(value) ? Object.values(value) : [];
     case 'deep':
-      return [...deep(value, step.name)];
+      return [...deep(value, step.name, visits)];
     case 'where':
       if (!Array.isArray(value)) throw new NoSuchPath();
-      return value.filter((element) => passes(element, step));
+      return value.filter((element) => passes(element, step, visits));
   }
 }
 
@@ -100,14 +126,15 @@ function sliced(list: unknown, { start = 0, end, step = 1, isIndex }: Slice): re
   return list.slice(from, to).filter((_, i) => i % step === 0);
 }
 
-function* deep(value: unknown, name: string): Generator<unknown> {
+function* deep(value: unknown, name: string, visits: Visits): Generator<unknown> {
+  visits.count(1);
   if (isMembers(value) && Object.hasOwn(value, name)) yield value[name];
-  if (Array.isArray(value)) for (const element of value) yield* deep(element, name);
-  else if (isMembers(value)) for (const member of Object.values(value)) yield* deep(member, name);
+  if (Array.isArray(value)) for (const element of value) yield* deep(element, name, visits);
+  else if (isMembers(value)) for (const member of Object.values(value)) yield* deep(member, name, visits);
 }
 
-function passes(element: unknown, { path, operator, value }: Filter): boolean {
-  const operands = find([element], path);
+function passes(element: unknown, { path, operator, value }: Filter, visits: Visits): boolean {
+  const operands = find([element], path, visits);
   if (operator === '') return operands.length > 0;
   if (operands.length > 1) throw new NoSuchPath();
   const [actual] = operands;

@@ -5,49 +5,78 @@
 
 import { membersWithin } from '#api/apiextensions/v1/structural/embedded-resources.js';
 import { isMembers, type Structural } from '#api/apiextensions/v1/structural/structural.js';
+import { ValidationWork } from '#api/apiextensions/v1/values/validation-work.js';
+import type { Steps } from '#apimachinery/async/steps.js';
 import { goSyntax } from '#apimachinery/errors/go-value.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
 import { toJSONText } from '#apimachinery/json-text.js';
 import { addAll, duplicate, GoValue } from '#apimachinery/validation/failure.js';
 import { FieldPath } from '#apimachinery/validation/path.js';
 
-export function validateListItems(object: object, schema: Structural): FieldFailure[] {
-  return validateWithin(object, schema, undefined);
+/**
+ * Failures of an object, in steps. `old`: before an update; an object that was stored with duplicates before the definition
+ * forbade them can still be changed. Throws TooManyChecks.
+ */
+export function* listItemSteps(
+  object: object,
+  old: object | undefined,
+  schema: Structural,
+  work: ValidationWork = new ValidationWork(),
+): Steps<readonly FieldFailure[]> {
+  const failures = yield* within(object, schema, undefined, work);
+  if (failures.length === 0 || old === undefined) return failures;
+  return (yield* within(old, schema, undefined, work)).length > 0 ? [] : failures;
 }
 
-/** For updates: an object that was stored with duplicates before the definition forbade them can still be changed. */
-export function validateListItemsUpdate(object: object, old: object, schema: Structural): FieldFailure[] {
-  const failures = validateListItems(object, schema);
-  return failures.length > 0 && validateListItems(old, schema).length > 0 ? [] : failures;
-}
-
-function validateWithin(value: unknown, schema: Structural, path: FieldPath | undefined): FieldFailure[] {
+function* within(
+  value: unknown,
+  schema: Structural,
+  path: FieldPath | undefined,
+  work: ValidationWork,
+): Steps<FieldFailure[]> {
   const failures: FieldFailure[] = [];
+  if (work.pauses()) yield;
   if (Array.isArray(value)) {
     const at = path ?? FieldPath.of();
-    if (schema.listType !== 'atomic') addAll(failures, validateDistinct(value, schema, at));
+    if (schema.listType !== 'atomic') addAll(failures, yield* distinct(value, schema, at, work));
     const { items } = schema;
     if (items !== undefined && typeof value[0] === 'object') {
-      value.forEach((element, i) => {
-        addAll(failures, validateWithin(element, items, at.index(i)));
-      });
+      for (const [i, element] of value.entries()) {
+        work.spend(1);
+        if (isComposite(element)) addAll(failures, yield* within(element, items, at.index(i), work));
+      }
     }
   } else if (isMembers(value)) {
-    for (const nested of membersWithin(value, schema, path))
-      addAll(failures, validateWithin(nested.member, nested.schema, nested.path));
+    for (const nested of membersWithin(value, schema, path)) {
+      work.spend(1);
+      addAll(failures, yield* within(nested.member, nested.schema, nested.path, work));
+    }
   }
   return failures;
 }
 
-function validateDistinct(list: readonly unknown[], schema: Structural, path: FieldPath): FieldFailure[] {
+function isComposite(value: unknown): boolean {
+  return typeof value === 'object' && value !== null;
+}
+
+function* distinct(
+  list: readonly unknown[],
+  schema: Structural,
+  path: FieldPath,
+  work: ValidationWork,
+): Steps<FieldFailure[]> {
   const seen = new Set<string>();
   const failures: FieldFailure[] = [];
-  list.forEach((element, i) => {
+  const keys = schema.listType === 'map' ? schema.listMapKeys.length : 0;
+  for (const [i, element] of list.entries()) {
+    work.spend(1);
+    work.compare(keys);
+    if (work.pauses()) yield;
     const key = schema.listType === 'map' ? keysOf(element, schema) : element;
     const text = canonical(key);
     if (seen.has(text)) failures.push(duplicate(path.index(i), shown(key)));
     seen.add(text);
-  });
+  }
   return failures;
 }
 

@@ -3,9 +3,9 @@
  * staging/src/k8s.io/apiextensions-apiserver/pkg/registry/customresource/{strategy,status_strategy,validator}.go.
  */
 
-import { type Cells, cellsOf } from '#api/apiextensions/v1/customresource/columns.js';
-import { fillCustomDefaults } from '#api/apiextensions/v1/customresource/defaulting.js';
-import { validateListItems, validateListItemsUpdate } from '#api/apiextensions/v1/customresource/list-items.js';
+import { type Cells, cellsOf, isTooLargeForRow } from '#api/apiextensions/v1/customresource/columns.js';
+import { customDefaultSteps, DefaultsTooLarge } from '#api/apiextensions/v1/customresource/defaulting.js';
+import { listItemSteps } from '#api/apiextensions/v1/customresource/list-items.js';
 import { coerceResources } from '#api/apiextensions/v1/customresource/resource-metadata.js';
 import { validateScaleSpec, validateScaleStatus } from '#api/apiextensions/v1/customresource/scale.js';
 import { RuleValidator } from '#api/apiextensions/v1/expressions/rule-validation.js';
@@ -13,7 +13,8 @@ import { validateEmbedded } from '#api/apiextensions/v1/structural/embedded-reso
 import type { Structural } from '#api/apiextensions/v1/structural/structural.js';
 import type { CustomResourceDefinitionVersion } from '#api/apiextensions/v1/types.gen.js';
 import { PatternMatcher } from '#api/apiextensions/v1/values/pattern.js';
-import { validateValue } from '#api/apiextensions/v1/values/validate.js';
+import { valueSteps } from '#api/apiextensions/v1/values/validate.js';
+import { TooManyChecks, ValidationWork } from '#api/apiextensions/v1/values/validation-work.js';
 import type { ApiObjectShape } from '#api/meta/object.js';
 import { validateObjectMeta, validateObjectMetaUpdate } from '#api/meta/v1/objectmeta/validation.js';
 import { copyField, shareAllBut } from '#api/strategy/kind-strategy.js';
@@ -21,7 +22,7 @@ import type { Strategy, StrategyContext } from '#api/strategy/strategy.js';
 import type { Steps } from '#apimachinery/async/steps.js';
 import { copyJson } from '#apimachinery/collections/copy.js';
 import type { Draft } from '#apimachinery/draft.js';
-import type { FieldFailure } from '#apimachinery/errors/status.js';
+import type { FieldFailure, StatusError } from '#apimachinery/errors/status.js';
 import { successor } from '#apimachinery/int64.js';
 import { jsonEqual } from '#apimachinery/patch/json-values.js';
 import type { Patterns } from '#apimachinery/patterns/pattern.js';
@@ -35,6 +36,8 @@ export interface CustomStrategyOptions {
   readonly namespaced: boolean;
   /** Shared by all kinds. */
   readonly patterns: Patterns;
+  /** The error for an object to which the version adds too much. */
+  readonly exceeded: (addition: 'defaults' | 'columns' | 'schema') => StatusError;
 }
 
 /** Members that a status update may change. */
@@ -42,23 +45,12 @@ const ofCustomStatus: ReadonlySet<string> = new Set(['metadata', 'status']);
 
 const metadataPath = FieldPath.of('metadata');
 
-export function customStrategy({ version, schema, namespaced, patterns }: CustomStrategyOptions): Strategy {
+export function customStrategy({ version, schema, namespaced, patterns, exceeded }: CustomStrategyOptions): Strategy {
   const { subresources, additionalPrinterColumns } = version;
   const hasStatus = subresources?.status !== undefined;
   const scale = subresources?.scale;
   let cells: Cells | undefined;
   let validator: RuleValidator | 'none' | undefined;
-  const validateValues = (object: ApiObjectShape, { dialect }: StrategyContext): FieldFailure[] => {
-    const matcher = new PatternMatcher(patterns);
-    return [...validateValue(object, schema.schema, { dialect, patterns: matcher }, FieldPath.ofWhole)];
-  };
-  const validateContent = (object: ApiObjectShape, context: StrategyContext): FieldFailure[] => {
-    const failures = validateValues(object, context);
-    if (scale === undefined) return failures;
-    addAll(failures, validateScaleSpec(object, scale));
-    addAll(failures, validateScaleStatus(object, scale));
-    return failures;
-  };
   const validateMetaUpdate = (object: ApiObjectShape, old: ApiObjectShape, { dialect }: StrategyContext) =>
     validateObjectMetaUpdate(
       object.metadata,
@@ -66,20 +58,14 @@ export function customStrategy({ version, schema, namespaced, patterns }: Custom
       { dialect, name: dns1123SubdomainErrors, anyFinalizer: true },
       metadataPath,
     );
-  /** Like 1.24, a status update validates neither embedded objects nor list elements. */
-  const validateStatusUpdate = (
-    object: ApiObjectShape,
-    old: ApiObjectShape,
-    context: StrategyContext,
-  ): FieldFailure[] => {
-    const failures = [...validateMetaUpdate(object, old, context), ...validateValues(object, context)];
-    if (scale !== undefined) addAll(failures, validateScaleStatus(object, scale));
-    return failures;
-  };
   return {
     allowUnconditionalUpdate: false,
-    defaults(object, { scheme }, origin) {
-      fillCustomDefaults(object, schema, origin === 'applied' ? 'keep nulls' : undefined);
+    *defaultSteps(object, { scheme }, origin) {
+      try {
+        yield* customDefaultSteps(object, schema, origin === 'applied' ? 'keep nulls' : undefined);
+      } catch (error) {
+        throw error instanceof DefaultsTooLarge ? exceeded('defaults') : error;
+      }
       // Defaults may add embedded metadata, so unknown members are dropped afterwards.
       coerceResources(object, schema, { type: scheme.type('meta.v1.ObjectMeta'), dropInvalid: false });
     },
@@ -92,19 +78,28 @@ export function customStrategy({ version, schema, namespaced, patterns }: Custom
       copyField(object.metadata, old.metadata, 'generation');
       if (!sameBody(object, old)) object.metadata.generation = successor(old.metadata.generation ?? 0);
     },
-    validateCreate(object, context) {
-      const rules = { dialect: context.dialect, namespaced, name: dns1123SubdomainErrors, anyFinalizer: true };
-      const failures = [...validateObjectMeta(object.metadata, rules, metadataPath)];
-      addAll(failures, validateContent(object, context));
-      addAll(failures, validateEmbedded(object, schema, context.dialect));
-      addAll(failures, validateListItems(object, schema));
-      return failures;
+    validateCreate(object, { dialect }) {
+      const rules = { dialect, namespaced, name: dns1123SubdomainErrors, anyFinalizer: true };
+      return validateObjectMeta(object.metadata, rules, metadataPath);
     },
-    validateUpdate(object, old, context) {
-      const failures = [...validateMetaUpdate(object, old, context), ...validateContent(object, context)];
-      addAll(failures, validateEmbedded(object, schema, context.dialect));
-      addAll(failures, validateListItemsUpdate(object, old, schema));
-      return failures;
+    validateUpdate: validateMetaUpdate,
+    *contentFailures(object, old, { dialect }, part) {
+      const work = new ValidationWork();
+      const rules = { dialect, patterns: new PatternMatcher(patterns) };
+      try {
+        const failures = [...(yield* valueSteps(object, schema.schema, rules, FieldPath.ofWhole, work))];
+        // Like 1.24, a status update validates neither embedded objects nor list elements, nor the number of replicas.
+        if (scale !== undefined && part === undefined) addAll(failures, validateScaleSpec(object, scale));
+        if (scale !== undefined) addAll(failures, validateScaleStatus(object, scale));
+        if (part === 'status') return failures;
+        yield;
+        addAll(failures, validateEmbedded(object, schema, dialect));
+        yield;
+        addAll(failures, yield* listItemSteps(object, old, schema, work));
+        return failures;
+      } catch (error) {
+        throw error instanceof TooManyChecks ? exceeded('schema') : error;
+      }
     },
     ...(hasStatus
       ? {
@@ -117,7 +112,7 @@ export function customStrategy({ version, schema, namespaced, patterns }: Custom
             if (resourceVersion !== undefined) object.metadata.resourceVersion = resourceVersion;
             shareAllBut(object, old, ofCustomStatus);
           },
-          validateStatusUpdate,
+          validateStatusUpdate: validateMetaUpdate,
         }
       : {}),
     rules(object, old, earlier, context) {
@@ -127,7 +122,11 @@ export function customStrategy({ version, schema, namespaced, patterns }: Custom
     },
     cells: (object, context) => {
       cells ??= cellsOf(additionalPrinterColumns);
-      return cells(object, context.now);
+      try {
+        return cells(object, context.now);
+      } catch (error) {
+        throw isTooLargeForRow(error) ? exceeded('columns') : error;
+      }
     },
   };
 }

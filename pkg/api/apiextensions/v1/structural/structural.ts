@@ -7,6 +7,7 @@ import { extensionsOf } from '#api/apiextensions/v1/structural/schema-extensions
 import type { JSONSchemaProps, ValidationRule } from '#api/apiextensions/v1/types.gen.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import { isList } from '#apimachinery/is-list.js';
+import { toJSONText } from '#apimachinery/json-text.js';
 
 export class Structural {
   readonly schema: JSONSchemaProps;
@@ -28,6 +29,8 @@ export class Structural {
   #items: Structural | undefined;
   #preservingItems: Structural | undefined;
   #hasDefaults: boolean | undefined;
+  #defaulted: readonly (readonly [string, Structural])[] | undefined;
+  #defaultBytes: number | undefined;
   #hasResources: boolean | undefined;
   #hasValidations: boolean | undefined;
 
@@ -57,6 +60,18 @@ export class Structural {
   /** Undefined if there is none. */
   get default(): unknown {
     return this.schema.default;
+  }
+
+  /** Size of the default as JSON; zero if there is none. */
+  get defaultBytes(): number {
+    this.#defaultBytes ??= this.default === undefined ? 0 : Buffer.byteLength(toJSONText(this.default));
+    return this.#defaultBytes;
+  }
+
+  /** The properties that have a default themselves: an object is compared with them, however many others there are. */
+  get defaulted(): readonly (readonly [string, Structural])[] {
+    this.#defaulted ??= [...this.properties].filter(([, property]) => property.default !== undefined);
+    return this.#defaulted;
   }
 
   get properties(): ReadonlyMap<string, Structural> {

@@ -2,7 +2,9 @@
 import t from 'tap';
 import type { JSONSchemaProps } from '#api/apiextensions/v1/types.gen.js';
 import { PatternMatcher } from '#api/apiextensions/v1/values/pattern.js';
-import { validateValue } from '#api/apiextensions/v1/values/validate.js';
+import { validateValue, valueSteps } from '#api/apiextensions/v1/values/validate.js';
+import { ValidationWork } from '#api/apiextensions/v1/values/validation-work.js';
+import { allSteps } from '#apimachinery/async/steps.js';
 import { orchDialect as dialect } from '#apimachinery/dialect.js';
 import { Patterns } from '#apimachinery/patterns/pattern.js';
 import { FieldPath } from '#apimachinery/validation/path.js';
@@ -291,4 +293,32 @@ t.test('of very many failures the first keep their messages', async (t) => {
   );
   t.equal(failures.length, 50_000, 'all failures are counted');
   t.equal(failures[0], wrongType('integer', 'string', 'spec[0]'));
+});
+
+t.test('schemas require a limited number of checks', (t) => {
+  const count = <T>(length: number, of: (i: number) => T): T[] => Array.from({ length }, (_, i) => of(i));
+  const list = (items: object) => ({ type: 'array', items }) as JSONSchemaProps;
+  const rules = { dialect, patterns: new PatternMatcher(patterns) };
+  let branching: JSONSchemaProps = { type: 'string' };
+  for (let i = 0; i < 24; i++) branching = { allOf: [branching, branching] };
+  const rows: [name: string, schema: JSONSchemaProps, value: unknown][] = [
+    ['alternatives', list({ oneOf: count(500, () => ({ maxLength: 1 })) }), count(100, () => 'a')],
+    ['nested alternatives', branching, 'a'],
+    ['enumerated values', list({ enum: count(1000, (i) => `v${i}`) }), count(400, (i) => `w${i}`)],
+    ['required members', list({ type: 'object', required: count(1000, (i) => `k${i}`) }), count(400, () => ({}))],
+  ];
+  for (const [name, schema, value] of rows) {
+    const steps = valueSteps(value, schema, rules, FieldPath.ofWhole, new ValidationWork(10_000));
+    t.throws(() => allSteps(steps), { message: 'a schema requires too many checks of an object' }, name);
+  }
+  let pauses = 0;
+  const steps = valueSteps(
+    count(20_000, (i) => i),
+    list({ type: 'integer' }),
+    rules,
+    FieldPath.ofWhole,
+  );
+  while (steps.next().done !== true) pauses += 1;
+  t.ok(pauses >= 8, `${pauses} pauses for twenty thousand values`);
+  t.end();
 });

@@ -10,6 +10,8 @@ import type { JSONSchemaProps } from '#api/apiextensions/v1/types.gen.js';
 import { formatCheck } from '#api/apiextensions/v1/values/formats.js';
 import type { PatternMatcher } from '#api/apiextensions/v1/values/pattern.js';
 import { ValidationResult } from '#api/apiextensions/v1/values/validation-result.js';
+import { ValidationWork } from '#api/apiextensions/v1/values/validation-work.js';
+import { allSteps, type Steps } from '#apimachinery/async/steps.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
 import { isList } from '#apimachinery/is-list.js';
@@ -37,65 +39,113 @@ interface Place {
   readonly name: string;
 }
 
-/** All failures of the value. Unknown fields are ignored: they are pruned. */
+/** All failures of the value. Unknown fields are ignored: they are pruned. Throws TooManyChecks. */
 export function validateValue(
   value: unknown,
   schema: JSONSchemaProps,
   rules: ValueRules,
   path: FieldPath,
 ): readonly FieldFailure[] {
-  return new ValueValidator(rules, path).verdict(value, schema, { path, name: '' }).failures;
+  return allSteps(valueSteps(value, schema, rules, path));
+}
+
+/** `validateValue` in steps of a few milliseconds each. `work`: shared by all validations of an object. */
+export function* valueSteps(
+  value: unknown,
+  schema: JSONSchemaProps,
+  rules: ValueRules,
+  path: FieldPath,
+  work: ValidationWork = new ValidationWork(),
+): Steps<readonly FieldFailure[]> {
+  const verdict = yield* new ValueValidator(rules, path, work).verdict(value, schema, { path, name: '' });
+  return verdict.failures;
 }
 
 class ValueValidator {
   readonly #rules: ValueRules;
   /** The path of the validated value, for failures of no single field. */
   readonly #root: FieldPath;
+  readonly #work: ValidationWork;
 
-  constructor(rules: ValueRules, root: FieldPath) {
+  constructor(rules: ValueRules, root: FieldPath, work: ValidationWork) {
     this.#rules = rules;
     this.#root = root;
+    this.#work = work;
   }
 
-  verdict(value: unknown, schema: JSONSchemaProps, place: Place): ValidationResult {
+  *verdict(value: unknown, schema: JSONSchemaProps, place: Place): Steps<ValidationResult> {
+    if (isPlain(value, schema)) return this.#plain(value, schema, place);
+    if (this.#work.pauses()) yield;
+    this.#work.spend(1);
     const verdict = new ValidationResult();
-    const { type = '', format = '' } = schema;
-    const { intOrString } = extensionsOf(schema, this.#rules.dialect);
-    const types = intOrString ? ['integer', 'string'] : type === '' ? [] : [type];
-    const check = formatCheck(format);
-    if (value === null) {
-      if (types.length > 0 && schema.nullable !== true) this.#mustBe(verdict, place, types.join(','), 'null');
-      this.#enumerated(verdict, value, schema, place);
-      return verdict;
-    }
-    if (types.length > 0 || check !== undefined) {
-      this.#typed(verdict, value, { types, format: check === undefined ? '' : format }, place);
-      verdict.passed();
-    }
-    this.#combined(verdict, value, schema, place);
+    if (this.#nothing(verdict, value, schema, place)) return verdict;
+    const format = this.#shape(verdict, value, schema, place);
+    yield* this.#combined(verdict, value, schema, place);
     verdict.passed();
-    if (typeof value === 'string') {
-      this.#text(verdict, value, schema, place);
-      verdict.passed();
-      if (check !== undefined) {
-        if (!check(value)) this.#mustBe(verdict, place, format, value);
-        verdict.passed();
-      }
-    } else if (typeof value === 'number' || typeof value === 'bigint') {
-      this.#number(verdict, value, schema, place);
+    if (Array.isArray(value)) {
+      yield* this.#list(verdict, value, schema, place);
       verdict.passed(2);
-    } else if (Array.isArray(value)) {
-      this.#list(verdict, value, schema, place);
-      verdict.passed(2);
-    }
+    } else this.#scalar(verdict, value, schema, { place, format });
     this.#enumerated(verdict, value, schema, place);
     verdict.passed();
-    if (typeof value === 'object' && !Array.isArray(value)) {
-      this.#object(verdict, value, schema, place);
+    if (typeof value === 'object' && value !== null && !Array.isArray(value)) {
+      yield* this.#object(verdict, value, schema, place);
       verdict.passed();
     }
     verdict.passed();
     return verdict;
+  }
+
+  /** The verdict of most values, for which a generator would cost more than the checks. */
+  #plain(value: unknown, schema: JSONSchemaProps, place: Place): ValidationResult {
+    this.#work.spend(1);
+    const verdict = new ValidationResult();
+    if (this.#nothing(verdict, value, schema, place)) return verdict;
+    const format = this.#shape(verdict, value, schema, place);
+    verdict.passed(2);
+    this.#scalar(verdict, value, schema, { place, format });
+    this.#enumerated(verdict, value, schema, place);
+    verdict.passed(2);
+    return verdict;
+  }
+
+  /** True for null, with all its failures. */
+  #nothing(verdict: ValidationResult, value: unknown, schema: JSONSchemaProps, place: Place): boolean {
+    if (value !== null) return false;
+    const types = typesIn(schema, this.#rules.dialect);
+    if (types.length > 0 && schema.nullable !== true) this.#mustBe(verdict, place, types.join(','), 'null');
+    this.#enumerated(verdict, value, schema, place);
+    return true;
+  }
+
+  /** Checks the type. Returns the name of the format if it is checked, too; otherwise an empty text. */
+  #shape(verdict: ValidationResult, value: unknown, schema: JSONSchemaProps, place: Place): string {
+    const types = typesIn(schema, this.#rules.dialect);
+    const format = formatCheck(schema.format ?? '') === undefined ? '' : (schema.format ?? '');
+    if (types.length > 0 || format !== '') {
+      this.#typed(verdict, value, { types, format }, place);
+      verdict.passed();
+    }
+    return format;
+  }
+
+  #scalar(
+    verdict: ValidationResult,
+    value: unknown,
+    schema: JSONSchemaProps,
+    { place, format }: { readonly place: Place; readonly format: string },
+  ): void {
+    if (typeof value === 'string') {
+      this.#text(verdict, value, schema, place);
+      verdict.passed();
+      const check = formatCheck(format);
+      if (check === undefined) return;
+      if (!check(value)) this.#mustBe(verdict, place, format, value);
+      verdict.passed();
+    } else if (typeof value === 'number' || typeof value === 'bigint') {
+      this.#number(verdict, value, schema, place);
+      verdict.passed(2);
+    }
   }
 
   #typed(
@@ -128,6 +178,7 @@ class ValueValidator {
     { enum: values = [] }: JSONSchemaProps,
     { path, name }: Place,
   ): void {
+    this.#work.compare(values.length);
     // Null never matches an enum, even if the list contains it.
     if (values.length === 0 || (value !== null && values.some((one) => jsonEqual(one, value)))) return;
     const texts = values.map((one) => (typeof one === 'string' ? one : toJSONText(one)));
@@ -168,11 +219,21 @@ class ValueValidator {
     }
   }
 
-  #list(verdict: ValidationResult, value: readonly unknown[], schema: JSONSchemaProps, { path, name }: Place): void {
+  *#list(
+    verdict: ValidationResult,
+    value: readonly unknown[],
+    schema: JSONSchemaProps,
+    { path, name }: Place,
+  ): Steps<void> {
     const { maxItems, minItems, items } = schema;
     if (items !== undefined && !isList(items)) {
       for (const [i, element] of value.entries()) {
-        verdict.merge(this.verdict(element, items, { path: path.index(i), name: `${name}[${i}]` }));
+        if (this.#work.pauses()) yield;
+        const place = { path: path.index(i), name: `${name}[${i}]` };
+        const own = isPlain(element, items)
+          ? this.#plain(element, items, place)
+          : yield* this.verdict(element, items, place);
+        verdict.merge(own);
       }
     }
     if (minItems !== undefined && value.length < minItems) {
@@ -183,7 +244,7 @@ class ValueValidator {
     }
   }
 
-  #object(verdict: ValidationResult, value: object, schema: JSONSchemaProps, place: Place): void {
+  *#object(verdict: ValidationResult, value: object, schema: JSONSchemaProps, place: Place): Steps<void> {
     const { properties = {}, additionalProperties, maxProperties, minProperties } = schema;
     const { path, name } = place;
     const names = Object.keys(value);
@@ -204,29 +265,34 @@ class ValueValidator {
       if (typeof property !== 'object') continue;
       // A name inside a top-level map begins with a dot.
       const inner = declared && name === '' ? key : `${name}.${key}`;
-      verdict.merge(this.verdict(element, property, { path: path.child(key), name: inner }));
+      if (this.#work.pauses()) yield;
+      const within = { path: path.child(key), name: inner };
+      const own = isPlain(element, property)
+        ? this.#plain(element, property, within)
+        : yield* this.verdict(element, property, within);
+      verdict.merge(own);
     }
+    this.#work.compare(schema.required?.length ?? 0);
     for (const key of schema.required ?? []) {
       if (!Object.hasOwn(value, key)) verdict.add(required(path.child(key)), `${name}.${key} in body is required`);
     }
   }
 
-  #combined(verdict: ValidationResult, value: unknown, schema: JSONSchemaProps, place: Place): void {
+  *#combined(verdict: ValidationResult, value: unknown, schema: JSONSchemaProps, place: Place): Steps<void> {
     const { allOf = [], anyOf = [], oneOf = [], not } = schema;
-    const judge = (part: JSONSchemaProps): ValidationResult => this.verdict(value, part, place);
     const say = (text: string): void => {
       const whole = `${JSON.stringify(place.name)} ${text}`;
       verdict.add(invalidValue(this.#root, '', whole), whole);
     };
     if (anyOf.length > 0) {
       const best = new Best();
-      for (const part of anyOf) if (best.take(judge(part))) break;
+      for (const part of anyOf) if (best.take(yield* this.verdict(value, part, place))) break;
       if (best.fitting === 0) say('must validate at least one schema (anyOf)');
       verdict.merge(best.verdict);
     }
     if (oneOf.length > 0) {
       const best = new Best();
-      for (const part of oneOf) best.take(judge(part));
+      for (const part of oneOf) best.take(yield* this.verdict(value, part, place));
       if (best.fitting !== 1) {
         const summary = best.fitting === 0 ? 'Found none valid' : `Found ${best.fitting} valid alternatives`;
         say(`must validate one and only one schema (oneOf). ${summary}`);
@@ -234,17 +300,35 @@ class ValueValidator {
       if (best.fitting < 2) verdict.merge(best.verdict);
     }
     if (allOf.length > 0) {
-      const parts = allOf.map(judge);
-      for (const part of parts) verdict.merge(part);
-      const fitting = parts.filter(({ isGood }) => isGood).length;
-      if (fitting < parts.length) {
+      let fitting = 0;
+      for (const part of allOf) {
+        const own = yield* this.verdict(value, part, place);
+        verdict.merge(own);
+        if (own.isGood) fitting += 1;
+      }
+      if (fitting < allOf.length) {
         say(`must validate all the schemas (allOf)${fitting === 0 ? '. None validated' : ''}`);
       }
     }
-    if (not !== undefined && judge(not).isGood) say('must not validate the schema (not)');
+    if (not !== undefined && (yield* this.verdict(value, not, place)).isGood) say('must not validate the schema (not)');
     verdict.passed();
   }
 }
+
+/** True for a value without parts that no alternative concerns. */
+function isPlain(value: unknown, { allOf, anyOf, oneOf, not }: JSONSchemaProps): boolean {
+  if (typeof value === 'object' && value !== null) return false;
+  return allOf === undefined && anyOf === undefined && oneOf === undefined && not === undefined;
+}
+
+/** The types that a schema allows; empty for any. */
+function typesIn(schema: JSONSchemaProps, dialect: Dialect): readonly string[] {
+  const { type = '' } = schema;
+  return extensionsOf(schema, dialect).intOrString ? intOrString : type === '' ? anyType : [type];
+}
+
+const intOrString: readonly string[] = ['integer', 'string'];
+const anyType: readonly string[] = [];
 
 /** Selects the first good result of several alternatives, or else the one with most matches. */
 class Best {
