@@ -1,4 +1,5 @@
 /** Refused tokens. Clients get a 401 without a reason; token reviews tell the reasons, as in 1.24. */
+import { aggregate } from '#apimachinery/errors/aggregate.js';
 import { StatusError, statusOf, unauthorized } from '#apimachinery/errors/status.js';
 
 const defaultReason = 'invalid bearer token';
@@ -24,6 +25,5 @@ export function joinedRefusals(errors: readonly unknown[]): unknown {
   const failure = errors.find((error) => statusOf(error)?.code !== 401);
   if (failure !== undefined) return failure;
   if (!errors.some((error) => error instanceof TokenRefusal)) return first;
-  const reasons = [...new Set(errors.map(refusalReason))];
-  return new TokenRefusal(reasons.length === 1 ? (reasons[0] ?? '') : `[${reasons.join(', ')}]`, first);
+  return new TokenRefusal(aggregate(errors.map(refusalReason)), first);
 }

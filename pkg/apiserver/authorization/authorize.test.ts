@@ -1,8 +1,14 @@
 import t from 'tap';
 import { orchDialect } from '#apimachinery/dialect.js';
 import { statusOf } from '#apimachinery/errors/status.js';
-import { PrivilegedGroupAuthorizer, UnionAuthorizer, WaitingAuthorizer } from '#apiserver/authorization/authorize.js';
+import {
+  authorize,
+  PrivilegedGroupAuthorizer,
+  UnionAuthorizer,
+  WaitingAuthorizer,
+} from '#apiserver/authorization/authorize.js';
 import type { AuthorizationAttributes } from '#apiserver/authorization/authorizer.js';
+import { PlainFailure } from '#apiserver/http/plain-failure.js';
 import { VirtualClock } from '#client/testing/virtual-clock.js';
 
 const attributes = (groups: readonly string[]): AuthorizationAttributes => ({
@@ -63,4 +69,45 @@ t.test('a request that has waited too long gets 429', async (t) => {
   );
   await clock.advance(3000);
   await refused;
+});
+
+t.test('the first decision of several authorizers counts', async (t) => {
+  type Answer = Exclude<Awaited<ReturnType<UnionAuthorizer['authorize']>>, undefined>;
+  const none = (reason: string, error?: string): Answer => ({
+    decision: 'noOpinion',
+    reason,
+    ...(error === undefined ? {} : { error }),
+  });
+  const allow: Answer = { decision: 'allow', reason: 'fine' };
+  const deny: Answer = { decision: 'deny', reason: 'never' };
+  const rows: readonly (readonly [answers: readonly Answer[], decision: Answer])[] = [
+    [[], none('')],
+    [[none('a'), none(''), none('b')], none('a\nb')],
+    [[none('a'), allow], allow],
+    [[none('a', 'broken'), allow], allow],
+    [[deny, allow], deny],
+    [[none('a'), deny, allow], deny],
+    [[none('', 'x'), none('a')], none('a', 'x')],
+    [[none('', 'x'), none('a'), none('', 'y'), none('', 'x')], none('a', '[x, y]')],
+  ];
+  for (const [answers, decision] of rows) {
+    const members = answers.map((answer) => ({ mode: 'Test', authorize: () => answer }));
+    t.same(await new UnionAuthorizer(members).authorize(attributes([])), decision, JSON.stringify(answers));
+  }
+});
+
+t.test('a request that no authorizer could decide about fails', async (t) => {
+  const broken = { mode: 'Test', authorize: () => ({ decision: 'noOpinion', reason: '', error: 'a < b' }) as const };
+  const failure = async (url?: string) => {
+    try {
+      await authorize(broken, attributes([]), url);
+      return undefined;
+    } catch (error) {
+      return error;
+    }
+  };
+  const failed = await failure('/api/v1/pods?x=1&y=2');
+  t.ok(failed instanceof PlainFailure);
+  t.match(failed, { text: 'Internal Server Error: "/api/v1/pods?x=1&amp;y=2": a &lt; b\n' });
+  t.equal(statusOf(await failure())?.code, 403, 'without a path it is refused, as impersonation is');
 });

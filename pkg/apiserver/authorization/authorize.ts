@@ -2,6 +2,7 @@
 import { deferred } from '#apimachinery/async/deferred.js';
 import { andThen, type MaybePromise } from '#apimachinery/async/steps.js';
 import type { Clock } from '#apimachinery/clock.js';
+import { aggregate } from '#apimachinery/errors/aggregate.js';
 import { forbidden, tooManyRequests } from '#apimachinery/errors/status.js';
 import type {
   AuthorizationAttributes,
@@ -9,6 +10,7 @@ import type {
   Authorizer,
 } from '#apiserver/authorization/authorizer.js';
 import type { UserInfo } from '#apiserver/http/exchange.js';
+import { PlainFailure } from '#apiserver/http/plain-failure.js';
 import type { RequestInfo } from '#apiserver/http/request-info.js';
 
 export function attributesOf(info: RequestInfo, user: UserInfo): AuthorizationAttributes {
@@ -26,20 +28,24 @@ export function attributesOf(info: RequestInfo, user: UserInfo): AuthorizationAt
   };
 }
 
-/** Throws, or rejects with, 403 unless the authorizer allows the request. `onDecision` is called first. */
+/**
+ * Throws, or rejects with, 403 unless the authorizer allows the request. `url`: throws 500 where authorizers could not decide.
+ * `onDecision` is called first.
+ */
 export function authorize(
   authorizer: Authorizer,
   attributes: AuthorizationAttributes,
+  url?: string,
   onDecision?: (decision: AuthorizationDecision) => void,
 ): MaybePromise<void> {
   return andThen(authorizer.authorize(attributes), (answer) => {
     onDecision?.(answer);
-    requireAllowed(answer, attributes);
+    if (answer.decision !== 'allow') refuse(answer, attributes, url);
   });
 }
 
-function requireAllowed(answer: AuthorizationDecision, attributes: AuthorizationAttributes): void {
-  if (answer.decision === 'allow') return;
+function refuse(answer: AuthorizationDecision, attributes: AuthorizationAttributes, url: string | undefined): never {
+  if (answer.error !== undefined && url !== undefined) throw new PlainFailure(url, answer.error);
   const why = answer.reason === '' ? denial(attributes) : `${denial(attributes)}: ${answer.reason}`;
   throw forbidden({ group: attributes.group, resource: attributes.resource }, attributes.name, why);
 }
@@ -102,7 +108,7 @@ export class WaitingAuthorizer implements Authorizer {
   }
 }
 
-/** Tries each authorizer until one allows or denies; collects the reasons of those without an opinion. */
+/** Tries each authorizer until one allows or denies. If none does, there are the reasons and errors of all. */
 export class UnionAuthorizer implements Authorizer {
   readonly mode: string;
   readonly #members: readonly Authorizer[];
@@ -113,28 +119,32 @@ export class UnionAuthorizer implements Authorizer {
   }
 
   authorize(attributes: AuthorizationAttributes): MaybePromise<AuthorizationDecision> {
-    return this.#ask(attributes, 0, noOpinion);
+    return this.#ask(attributes, 0, undefined);
   }
 
-  /** Tries the members from `index` on; `before` has the reasons of the earlier ones. */
+  /** Tries the members from `index` on; `before` has the answers of the earlier ones. */
   #ask(
     attributes: AuthorizationAttributes,
     index: number,
-    before: AuthorizationDecision,
+    before: readonly AuthorizationDecision[] | undefined,
   ): MaybePromise<AuthorizationDecision> {
     const member = this.#members[index];
-    if (member === undefined || before.decision !== 'noOpinion') return before;
-    return andThen(member.authorize(attributes), (answer) =>
-      this.#ask(attributes, index + 1, withReasons(answer, before)),
-    );
+    if (member === undefined) return before === undefined ? noOpinion : withoutOpinion(before);
+    return andThen(member.authorize(attributes), (answer) => {
+      if (answer.decision !== 'noOpinion') return answer;
+      const silent = answer.reason === '' && answer.error === undefined;
+      return this.#ask(attributes, index + 1, silent ? before : [...(before ?? []), answer]);
+    });
   }
 }
 
 const noOpinion: AuthorizationDecision = { decision: 'noOpinion', reason: '' };
 
-function withReasons(answer: AuthorizationDecision, { reason }: AuthorizationDecision): AuthorizationDecision {
-  if (reason === '') return answer;
-  return { ...answer, reason: answer.reason === '' ? reason : `${reason}\n${answer.reason}` };
+function withoutOpinion(answers: readonly AuthorizationDecision[]): AuthorizationDecision {
+  const reasons = answers.map(({ reason }) => reason).filter((reason) => reason !== '');
+  const errors = answers.map(({ error }) => error).filter((error) => error !== undefined);
+  const answer = { ...noOpinion, reason: reasons.join('\n') };
+  return errors.length === 0 ? answer : { ...answer, error: aggregate(errors) };
 }
 
 /** Allows everything to members of these groups. */

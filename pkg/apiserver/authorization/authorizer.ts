@@ -17,11 +17,13 @@ export interface AuthorizationAttributes {
   readonly path: string;
 }
 
-export type AuthorizationDecision =
-  | { readonly decision: 'allow'; readonly reason: string }
-  | { readonly decision: 'deny'; readonly reason: string }
-  /** The next authorizer decides; denied when none has an opinion. */
-  | { readonly decision: 'noOpinion'; readonly reason: string };
+export interface AuthorizationDecision {
+  /** After `noOpinion` the next authorizer decides; the request is denied when none has an opinion. */
+  readonly decision: 'allow' | 'deny' | 'noOpinion';
+  readonly reason: string;
+  /** What kept the authorizers from deciding. A request that is not allowed then fails instead of being refused. */
+  readonly error?: string;
+}
 
 export interface Authorizer {
   readonly mode: string;

@@ -12,24 +12,21 @@ import type {
 } from '#api/authorization/v1/types.gen.js';
 import { goValuesOf, metaValues } from '#api/go/go-values.js';
 import type { ObjectMeta } from '#api/meta/v1/types.gen.js';
-import type { PolicyRule } from '#api/rbac/v1/types.gen.js';
 import type { Dialect } from '#apimachinery/dialect.js';
+import { aggregate } from '#apimachinery/errors/aggregate.js';
 import { badRequest, type FieldFailure, invalid } from '#apimachinery/errors/status.js';
 import { invalidValue } from '#apimachinery/validation/failure.js';
 import { FieldPath } from '#apimachinery/validation/path.js';
 import { membersOf } from '#apimachinery/validation/unions.js';
 import type { AuthorizationAttributes, Authorizer } from '#apiserver/authorization/authorizer.js';
+import type { RuleResolver } from '#apiserver/authorization/rule-resolver.js';
 import type { UserInfo } from '#apiserver/http/exchange.js';
 import type { VirtualResource } from '#apiserver/resources/endpoints.js';
-
-export interface RuleResolver {
-  rulesFor(user: UserInfo, namespace: string): { readonly rules: PolicyRule[]; readonly errors: string[] };
-}
 
 export interface AccessReviewOptions {
   readonly dialect: Dialect;
   readonly authorizer: Authorizer;
-  readonly rules: RuleResolver | undefined;
+  readonly rules: RuleResolver;
 }
 
 export function accessReviews(options: AccessReviewOptions): VirtualResource[] {
@@ -104,6 +101,7 @@ async function answer(
     allowed: decided.decision === 'allow',
     ...(decided.decision === 'deny' ? { denied: true } : {}),
     ...(decided.reason === '' ? {} : { reason: decided.reason }),
+    ...(decided.error === undefined ? {} : { evaluationError: decided.error }),
   };
 }
 
@@ -124,13 +122,6 @@ function attributesOf(spec: SelfSubjectAccessReviewSpec, user: UserInfo): Author
 }
 
 function ownRules({ rules }: AccessReviewOptions, user: UserInfo, namespace: string) {
-  if (rules === undefined)
-    return {
-      resourceRules: [],
-      nonResourceRules: [],
-      incomplete: true,
-      evaluationError: 'no authorizer of this server can list rules',
-    };
   const resolved = rules.rulesFor(user, namespace);
   return {
     resourceRules: resolved.rules.flatMap(({ resources, verbs, apiGroups = [], resourceNames }) =>
@@ -141,8 +132,8 @@ function ownRules({ rules }: AccessReviewOptions, user: UserInfo, namespace: str
     nonResourceRules: resolved.rules.flatMap(({ nonResourceURLs, verbs }) =>
       nonResourceURLs === undefined ? [] : [{ verbs, nonResourceURLs }],
     ),
-    incomplete: resolved.errors.length > 0,
-    ...(resolved.errors.length === 0 ? {} : { evaluationError: resolved.errors.join(', ') }),
+    incomplete: resolved.incomplete,
+    ...(resolved.errors.length === 0 ? {} : { evaluationError: aggregate(resolved.errors) }),
   };
 }
 

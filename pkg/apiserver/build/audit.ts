@@ -123,7 +123,8 @@ function logSink(values: ApiServerValues, environment: ServerEnvironment): MakeS
 
 async function webhookSink(values: ApiServerValues, environment: ServerEnvironment): Promise<MakeSink | undefined> {
   const { dialect, log } = environment;
-  const backend = await openBackend('audit-webhook-config-file', values['audit-webhook-config-file'], environment, {
+  const option = 'audit-webhook-config-file';
+  const backend = await openBackend({ name: option }, values[option], environment, {
     initialBackoffMs: values['audit-webhook-initial-backoff'],
     // As in 1.24, hardly any failure justifies the loss of events.
     retriesAll: true,

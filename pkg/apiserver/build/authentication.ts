@@ -167,7 +167,7 @@ async function tokenWebhook(
   const { dialect, clock, log } = environment;
   const option = 'authentication-token-webhook-config-file';
   const limits = { totalMs: tokenReviewMs, maxCalls: maxTokenCalls };
-  const backend = await openBackend(option, values[option], environment, limits);
+  const backend = await openBackend({ name: option, words: '' }, values[option], environment, limits);
   if (backend === undefined) return undefined;
   const version = reviewVersion('authentication webhook', values['authentication-token-webhook-version']);
   const [{ TokenWebhook }, { TokenCache }] = await Promise.all([

@@ -102,9 +102,9 @@ export async function buildApiServer(setup: ApiServerSetup): Promise<CompleteApi
   const { reader, storages } = storage;
   const authentication = await buildAuthentication(values, environment, reader);
   const { authenticator, authorities, tokens, audiences, issuer } = authentication;
-  const authorization = buildAuthorization({ dialect, reader, clock }, values['authorization-mode']);
+  const authorization = await buildAuthorization(values, environment, reader);
   const { authorizer } = authorization;
-  const reviews: VirtualResource[] = accessReviews({ dialect, authorizer, rules: authorization.rbac?.authorizer });
+  const reviews: VirtualResource[] = accessReviews({ dialect, authorizer, rules: authorization.rules });
   const services = storage.stores.of('', 'services');
   const network = buildServiceNetwork({ values, store: services, random, dialect, metrics });
   const workers = worker?.place.workers ?? 1;
@@ -175,6 +175,7 @@ export async function buildApiServer(setup: ApiServerSetup): Promise<CompleteApi
         resourceMetrics.close();
         authentication.close();
         storage.releaseKeys();
+        authorization.close();
       },
     },
     storage,

@@ -7,9 +7,15 @@ import type { ClientConfig } from '#client/rest/client-config.js';
 import { HttpTransport } from '#client/rest/http-transport.js';
 import { OptionsError } from '#daemon/options/option.js';
 
-/** Undefined without the option. `option`: its name, for errors. Throws OptionsError. */
+export interface BackendOption {
+  readonly name: string;
+  /** What 1.24 says before the reason why it cannot use the file; absent: the option's name. */
+  readonly words?: string;
+}
+
+/** Undefined without the option. Throws OptionsError. */
 export async function openBackend(
-  option: string,
+  option: BackendOption,
   path: string | undefined,
   { clock, random }: Pick<ServerEnvironment, 'clock' | 'random'>,
   limits: Pick<WebhookBackendOptions, 'initialBackoffMs' | 'retriesAll' | 'totalMs' | 'maxCalls'> = {},
@@ -25,12 +31,18 @@ export async function openBackend(
   });
 }
 
-async function clientConfig(option: string, path: string, clock: ServerEnvironment['clock']): Promise<ClientConfig> {
+async function clientConfig(
+  { name, words }: BackendOption,
+  path: string,
+  clock: ServerEnvironment['clock'],
+): Promise<ClientConfig> {
   try {
     return await loadKubeconfig(path, { clock });
   } catch (error) {
-    if (error instanceof KubeconfigError) throw new OptionsError([`--${option}: ${error.message}`]);
-    throw error;
+    if (!(error instanceof KubeconfigError)) throw error;
+    if (words === undefined) throw new OptionsError([`--${name}: ${error.message}`]);
+    const isMissing = (error.cause as NodeJS.ErrnoException | undefined)?.code === 'ENOENT';
+    throw new OptionsError([`${words}${isMissing ? `stat ${path}: no such file or directory` : error.message}`]);
   }
 }
 

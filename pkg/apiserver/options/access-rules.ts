@@ -142,12 +142,6 @@ export const authorizationRules: Rule<ApiServerValues> = (values) => {
   return messages;
 };
 
-/** Refuses modes that the command line accepts but that are not implemented. */
-export const authorizerRule: Rule<ApiServerValues> = (values) =>
-  values['authorization-mode']
-    .filter((mode) => mode === 'ABAC' || mode === 'Webhook')
-    .map((mode) => `authorization-mode ${mode} is not supported yet`);
-
 export const admissionRules: Rule<ApiServerValues> = (values, setOptions) => {
   const messages: string[] = [];
   const lists = ['enable-admission-plugins', 'disable-admission-plugins'] as const;

@@ -231,7 +231,8 @@ t.test('invalid values are refused', async (t) => {
     [['--authorization-mode=Magic'], /^authorization-mode "Magic" is not a valid mode$/],
     [['--authorization-policy-file=/a'], /^cannot specify --authorization-policy-file without mode ABAC$/],
     [['--authorization-webhook-config-file=/a'], /without mode Webhook$/],
-    [['--authorization-mode=Webhook', '--authorization-webhook-config-file=/a'], /Webhook is not supported yet$/],
+    [['--authorization-mode=Webhook'], /^authorization-mode Webhook's authorization config file not passed$/],
+    [['--authorization-mode=ABAC'], /^authorization-mode ABAC's authorization policy file not passed$/],
     [['--enable-admission-plugins=Nothing'], /^enable-admission-plugins plugin "Nothing" is unknown$/],
     [['--disable-admission-plugins=Nothing'], /^disable-admission-plugins plugin "Nothing" is unknown$/],
     [

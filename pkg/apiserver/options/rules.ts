@@ -7,7 +7,6 @@ import {
   admissionRules,
   authenticationRules,
   authorizationRules,
-  authorizerRule,
   oidcRule,
   tokenExpirationRule,
   tokenRequestRule,
@@ -255,7 +254,6 @@ function rulesWith(port: Rule<ApiServerValues>, store: Rule<ApiServerValues>): R
     tlsRules,
     etcdKeyRule,
     oidcRule,
-    authorizerRule,
     limitsRule,
     storedFormRule,
   );

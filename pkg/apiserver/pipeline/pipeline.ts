@@ -233,7 +233,7 @@ export class Pipeline {
     metrics.filters.impersonation.observe((nowMs - startedMs) / 1000);
     const { audit } = scope;
     const record = audit && ((decision: AuthorizationDecision) => recordDecision(audit, dialect, decision));
-    const allowed = authorize(authorizer, attributesOf(scope.info, user), record);
+    const allowed = authorize(authorizer, attributesOf(scope.info, user), scope.request.url, record);
     return andThen(allowed, () => this.#allowed(scope, endpoint, nowMs));
   }
 
@@ -299,8 +299,12 @@ function leaveAfter(answer: Promise<ApiResponse>, leave: () => void): Promise<Ap
   );
 }
 
-function recordDecision(audit: AuditTrail, dialect: Dialect, { decision, reason }: AuthorizationDecision): void {
+function recordDecision(audit: AuditTrail, dialect: Dialect, { decision, reason, error }: AuthorizationDecision): void {
   const group = dialect.groupName('authorization');
+  if (decision !== 'allow' && error !== undefined) {
+    audit.annotate(`${group}/reason`, 'internal error');
+    return;
+  }
   audit.annotate(`${group}/decision`, decision === 'allow' ? 'allow' : 'forbid');
   audit.annotate(`${group}/reason`, reason);
 }

@@ -10,6 +10,7 @@ import { internalError, isPathNotFound, type Status, statusOf } from '#apimachin
 import { toJSONText } from '#apimachinery/json-text.js';
 import { type Negotiated, negotiate, type Transform } from '#apiserver/http/content-negotiation.js';
 import type { ApiRequest, ApiResponse } from '#apiserver/http/exchange.js';
+import { PlainFailure } from '#apiserver/http/plain-failure.js';
 import type { RequestContext } from '#apiserver/http/request-context.js';
 import { gzipHeaders, gzipLevel, gzipThresholdBytes } from '#apiserver/representation/streaming.js';
 import type { Codec } from '#apiserver/resources/codec.js';
@@ -90,6 +91,7 @@ export class Responder {
   failure(context: Pick<RequestContext, 'request' | 'info'> | undefined, error: unknown): ApiResponse {
     if (context !== undefined && isPathNotFound(error) && !this.#isOwn(context.info.path))
       return plainText(404, '404 page not found\n');
+    if (error instanceof PlainFailure) return plainText(500, error.text);
     const status = toStatus(error);
     let form: Negotiated = { format: 'json', pretty: false };
     if (context !== undefined) {

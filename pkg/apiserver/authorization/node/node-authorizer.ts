@@ -12,6 +12,8 @@ import type {
 import type { NeededResource, NodeGraph } from '#apiserver/authorization/node/node-graph.js';
 import { nodeOf } from '#apiserver/authorization/node/node-identity.js';
 import { ruleAllows } from '#apiserver/authorization/rbac/rule-match.js';
+import { noRules, type ResolvedRules, type RuleResolver } from '#apiserver/authorization/rule-resolver.js';
+import type { UserInfo } from '#apiserver/http/exchange.js';
 
 export interface NodeAuthorizerOptions {
   readonly dialect: Dialect;
@@ -25,7 +27,7 @@ const none = (reason: string): AuthorizationDecision => ({ decision: 'noOpinion'
 const readVerbs = ['get', 'list', 'watch'];
 const ownVerbs = ['get', 'create', 'update', 'patch', 'delete'];
 
-export class NodeAuthorizer implements Authorizer {
+export class NodeAuthorizer implements Authorizer, RuleResolver {
   readonly mode = 'Node';
   readonly #options: NodeAuthorizerOptions;
 
@@ -39,6 +41,12 @@ export class NodeAuthorizer implements Authorizer {
     return node === ''
       ? none(`unknown node for user ${JSON.stringify(attributes.user.name)}`)
       : this.#decide(node, attributes);
+  }
+
+  /** The rights of a node depend on its pods. */
+  rulesFor(user: UserInfo): ResolvedRules {
+    if (nodeOf(user, this.#options.dialect) === undefined) return noRules;
+    return { ...noRules, errors: ['node authorizer does not support user rule resolution'], incomplete: true };
   }
 
   #decide(node: string, a: AuthorizationAttributes): AuthorizationDecision {

@@ -1,6 +1,7 @@
 /** Role-based access control. */
 import type { PolicyRule } from '#api/rbac/v1/types.gen.js';
 import type { Dialect } from '#apimachinery/dialect.js';
+import { aggregate } from '#apimachinery/errors/aggregate.js';
 import type {
   AuthorizationAttributes,
   AuthorizationDecision,
@@ -9,6 +10,7 @@ import type {
 import type { AppliedRules, RbacIndex } from '#apiserver/authorization/rbac/rbac-index.js';
 import { ruleSetOf } from '#apiserver/authorization/rbac/rule-set.js';
 import { describeSubject } from '#apiserver/authorization/rbac/subjects.js';
+import type { ResolvedRules, RuleResolver } from '#apiserver/authorization/rule-resolver.js';
 import type { UserInfo } from '#apiserver/http/exchange.js';
 
 /** Limit of listed rules (see `RuleSet.weight`): several times the size of one role. */
@@ -28,7 +30,7 @@ class Allowed {
   }
 }
 
-export class RbacAuthorizer implements Authorizer {
+export class RbacAuthorizer implements Authorizer, RuleResolver {
   readonly mode = 'RBAC';
   readonly #index: RbacIndex;
   readonly #dialect: Dialect;
@@ -49,7 +51,7 @@ export class RbacAuthorizer implements Authorizer {
         if (ruleSetOf(rules).allows(attributes)) return new Allowed(() => this.#why(applied, attributes));
       }
     }
-    const reason = missing.length === 0 ? '' : `RBAC: ${oneOrMany(missing)}`;
+    const reason = missing.length === 0 ? '' : `RBAC: ${aggregate(missing)}`;
     return { decision: 'noOpinion', reason };
   }
 
@@ -57,7 +59,7 @@ export class RbacAuthorizer implements Authorizer {
    * The rules of a user in a namespace, each role once, and an error for each missing role. A user can be bound to more rules
    * than fit into memory: rules beyond `maxWeight` are left out, with an error.
    */
-  rulesFor(user: UserInfo, namespace: string): { readonly rules: PolicyRule[]; readonly errors: string[] } {
+  rulesFor(user: UserInfo, namespace: string): ResolvedRules {
     const rules: PolicyRule[] = [];
     const missing = new Set<string>();
     const seen = new Set<readonly PolicyRule[]>();
@@ -67,11 +69,13 @@ export class RbacAuthorizer implements Authorizer {
       else if (!seen.has(applied.rules)) {
         seen.add(applied.rules);
         weight += ruleSetOf(applied.rules).weight;
-        if (weight > maxWeight) return { rules, errors: [...missing, 'there are too many rules to list all'] };
+        if (weight > maxWeight) {
+          return { rules, errors: [...missing, 'there are too many rules to list all'], incomplete: true };
+        }
         for (const rule of applied.rules) rules.push(rule);
       }
     }
-    return { rules, errors: [...missing] };
+    return { rules, errors: [...missing], incomplete: false };
   }
 
   #why({ binding, roleRef }: AppliedRules, { user }: AuthorizationAttributes): string {
@@ -87,9 +91,4 @@ export class RbacAuthorizer implements Authorizer {
     const group = this.#dialect.groupName('rbac');
     return `${roleRef.kind.toLowerCase()}.${group} ${JSON.stringify(roleRef.name)} not found`;
   }
-}
-
-function oneOrMany(errors: readonly string[]): string {
-  const distinct = [...new Set(errors)];
-  return distinct.length === 1 ? (distinct[0] ?? '') : `[${distinct.join(', ')}]`;
 }
