@@ -60,6 +60,11 @@ t.test('a manifest becomes a pod of this node', async (t) => {
   t.throws(() => parse('{'), /^\/m\/web.yaml: couldn't parse as pod\(/);
   t.throws(() => parse('{"apiVersion":"v1","kind":"Node","metadata":{"name":"a"}}'), /invalid pod: it is a Node/);
   t.throws(() => parse(manifest('')), /name is needed/);
+  for (const uid of ['..', '../../etc', 'a/b', '%2e%2e']) {
+    const named = { ...(JSON.parse(manifest('a')) as { metadata: object }) };
+    const text = JSON.stringify({ ...named, metadata: { ...named.metadata, uid } });
+    t.throws(() => parse(text), /invalid pod: metadata.uid: may not/, `${uid} is no name of a directory`);
+  }
   t.throws(() => parse(manifest('UPPER_')), /^invalid pod: \[metadata.name: Invalid value/);
   const list = `{"apiVersion":"v1","kind":"PodList","items":[${manifest('a')},${manifest('b')}]}`;
   const listed = reader.podsOf(Buffer.from(list), 'http://x/');

@@ -11,7 +11,7 @@ import { type ClientIdentity, ClientIdentityHolder } from '#apiserver/aggregatio
 import { Connections } from '#apiserver/aggregation/connections.js';
 import { DocumentClient } from '#apiserver/aggregation/document-client.js';
 import { availabilityMetrics } from '#apiserver/aggregation/metrics.js';
-import { AggregationProxy, type ServiceAddresses } from '#apiserver/aggregation/proxy.js';
+import { AggregationProxy, type ServiceAddresses, type UserHeaderNames } from '#apiserver/aggregation/proxy.js';
 import type { LocalVersion } from '#apiserver/aggregation/registration/local-services.js';
 import { RegistrationController } from '#apiserver/aggregation/registration/registration-controller.js';
 import { RemoteDocuments } from '#apiserver/aggregation/remote-documents.js';
@@ -37,6 +37,7 @@ export interface AggregationOptions {
   readonly followIdentity: (changed: (next: ClientIdentity) => void, signal: AbortSignal) => Promise<void>;
   readonly rejectRedirects: boolean;
   readonly requestTimeoutMs: number;
+  readonly userHeaders: UserHeaderNames;
   /** Absent: nothing is traced. */
   readonly tracer?: Pick<Tracer, 'call'> | undefined;
 }

@@ -12,7 +12,7 @@ import type { ApiServices } from '#apiserver/aggregation/api-services.js';
 import type { Connections } from '#apiserver/aggregation/connections.js';
 import { type RemoteService, rootOf } from '#apiserver/aggregation/remote-service.js';
 import { userHeaders } from '#apiserver/aggregation/user-headers.js';
-import type { ApiResponse } from '#apiserver/http/exchange.js';
+import type { ApiRequest, ApiResponse } from '#apiserver/http/exchange.js';
 import type { RequestContext } from '#apiserver/http/request-context.js';
 import { discoveredVersion, isLongRunning } from '#apiserver/http/request-info.js';
 import { tokenSubprotocolPrefix } from '#apiserver/http/websocket.js';
@@ -40,8 +40,15 @@ export interface AggregationProxyOptions {
   readonly rejectRedirects: boolean;
   /** Time limit of responses to requests that are not long-running. */
   readonly requestTimeoutMs: number;
+  /** Request headers in which front proxies name users, in lower case; extension servers trust them, so clients may not send them. */
+  readonly userHeaders: UserHeaderNames;
   /** Absent: nothing is traced. */
   readonly tracer?: Pick<Tracer, 'call'> | undefined;
+}
+
+export interface UserHeaderNames {
+  readonly names: readonly string[];
+  readonly prefixes: readonly string[];
 }
 
 /** Time limit of discovery requests: clients need them before anything else. */
@@ -88,6 +95,12 @@ export class AggregationProxy {
     }
   }
 
+  #withoutUsers(headers: ApiRequest['headers']): ApiRequest['headers'] {
+    const { names, prefixes } = this.#options.userHeaders;
+    const isUser = (name: string) => names.includes(name) || prefixes.some((prefix) => name.startsWith(prefix));
+    return Object.fromEntries(Object.entries(headers).filter(([name]) => !isUser(name)));
+  }
+
   /** Returns undefined once the connection is tunnelled to the server. */
   async upgrade(
     context: RequestContext,
@@ -96,12 +109,13 @@ export class AggregationProxy {
   ): Promise<ApiResponse | undefined> {
     const { dialect, clock } = this.#options;
     const { request, user, auditId } = context;
+    const { method, remoteAddress } = request;
     const backend = remote.available ? await this.#backend(remote) : undefined;
     if (backend === undefined) return plain(503, 'service unavailable');
     try {
       return await upgradeBackend({
         backend,
-        request,
+        request: { method, remoteAddress, headers: this.#withoutUsers(request.headers) },
         path: request.url,
         tokenProtocolPrefix: tokenSubprotocolPrefix(dialect),
         extraHeaders: { ...userHeaders(user), 'audit-id': auditId },
@@ -136,7 +150,7 @@ export class AggregationProxy {
         method: request.method,
         path: request.url,
         headers: {
-          ...forwardedHeaders(request.headers),
+          ...forwardedHeaders(this.#withoutUsers(request.headers)),
           ...userHeaders(user),
           'x-forwarded-for': forwardedFor(request),
           'x-forwarded-host': authority(backend),

@@ -69,6 +69,7 @@ export class RequestAudit implements AuditTrail {
     const { info, longRunning } = started;
     this.#object = info.resourceRequest ? referenceOf(info) : undefined;
     this.#recordsResponse = this.reaches('RequestResponse') && info.resourceRequest && !longRunning;
+    if (user?.method !== undefined) this.annotate(methodNote(options.dialect), user.method);
   }
 
   /** True when the policy records this level. */
@@ -235,6 +236,11 @@ export class RequestAudit implements AuditTrail {
 
 const switched = 101;
 const maxStatusChars = 16 * 1024;
+
+/** Key of the way in which the user was authenticated; 1.24 does not record it. */
+function methodNote(dialect: Dialect): string {
+  return `${dialect.groupName('authentication')}/method`;
+}
 
 /** 1.24's annotation of events without their objects. */
 export function truncatedNote({ apiDomain }: Dialect): string {

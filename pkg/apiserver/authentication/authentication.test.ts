@@ -36,9 +36,14 @@ t.test('a token file authenticates its tokens', async (t) => {
   const file = new TokenFileAuthenticator(
     '# comment\nt0ken,alice,u1,"dev, ops"\n\nother,bob,u2\n"quo""ted",carol,,\r\n',
   );
-  t.same(await file.authenticateToken('t0ken'), { name: 'alice', uid: 'u1', groups: ['dev', 'ops'] });
-  t.same(await file.authenticateToken('other'), { name: 'bob', uid: 'u2', groups: [] });
-  t.same(await file.authenticateToken('quo"ted'), { name: 'carol', groups: [] });
+  t.same(await file.authenticateToken('t0ken'), {
+    name: 'alice',
+    uid: 'u1',
+    groups: ['dev', 'ops'],
+    method: 'token-file',
+  });
+  t.same(await file.authenticateToken('other'), { name: 'bob', uid: 'u2', groups: [], method: 'token-file' });
+  t.same(await file.authenticateToken('quo"ted'), { name: 'carol', groups: [], method: 'token-file' });
   t.equal(await file.authenticateToken('wrong'), undefined);
   t.throws(() => new TokenFileAuthenticator('ok,user\n,user2'), { message: /line 2 has no token/ });
 });
@@ -50,7 +55,7 @@ t.test('bearer tokens: header, WebSocket subprotocol, wrong token, anonymous', a
   const metrics = new AuthenticationMetrics(registry);
   const member = new BearerTokenAuthenticator({ dialect, clock, kinds, metrics: tokenCacheMetrics(registry) });
   const server = new RequestAuthenticator({ dialect, clock, members: [member], anonymous: true, metrics });
-  const alice = { name: 'alice', uid: 'u1', groups: ['g', 'system:authenticated'] };
+  const alice = { name: 'alice', uid: 'u1', groups: ['g', 'system:authenticated'], method: 'token-file' };
   t.same(await server.authenticate(bearer('secret')), alice);
   t.same(await server.authenticate(bearer('secret')), alice, 'from the cache');
   const protocol = `base64url.bearer.authorization.orch.io.${Buffer.from('secret').toString('base64url')}`;
@@ -140,7 +145,11 @@ t.test('client certificates', async (t) => {
     new CertificatePool({ bundle: ca.certificate, clock: realClock }),
   );
   const ask = async (clientCertificate: Buffer) => authenticator.authenticate(request({ clientCertificate }));
-  t.same(await ask(der(await issue(ca, ['client']))), { name: 'alice', groups: ['dev', 'ops'] });
+  t.same(await ask(der(await issue(ca, ['client']))), {
+    name: 'alice',
+    groups: ['dev', 'ops'],
+    method: 'client-certificate',
+  });
   t.equal(await authenticator.authenticate(request()), undefined);
   const year = 366 * 24 * 3600_000;
   await t.rejects(ask(der(await issue(foreign, ['client']))), unauthorized, 'unknown authority with the same name');
@@ -208,6 +217,7 @@ t.test('a front proxy names the user in request headers', async (t) => {
   t.same(await authenticator.authenticate(request({ clientCertificate: proxy, headers })), {
     name: 'alice',
     groups: ['a', 'b'],
+    method: 'request-header',
     extra: { 'acme/scope': ['read'] },
   });
   const rawHeaders = ['X-Remote-User', 'alice', 'X-Remote-Group', 'a, system:masters', 'x-remote-group', 'b'];
@@ -246,6 +256,7 @@ t.test('bootstrap tokens authenticate until they expire', async (t) => {
   t.same(await authenticator.authenticateToken(token), {
     name: 'system:bootstrap:abcdef',
     groups: ['system:bootstrappers', 'system:bootstrappers:nodes'],
+    method: 'bootstrap-token',
   });
   t.equal(await authenticator.authenticateToken('abcdef.0123456789abcdee'), undefined);
   for (const more of [

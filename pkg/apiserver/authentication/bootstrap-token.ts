@@ -44,7 +44,11 @@ export class BootstrapTokenAuthenticator implements TokenAuthenticator {
       .split(',')
       .filter((group) => group !== '');
     if (!extra.every((group) => groupPattern.test(group))) return undefined;
-    return { name: `${dialect.users.bootstrapPrefix}${id}`, groups: [dialect.groups.bootstrappers, ...extra] };
+    return {
+      name: `${dialect.users.bootstrapPrefix}${id}`,
+      groups: [dialect.groups.bootstrappers, ...extra],
+      method: 'bootstrap-token',
+    };
   }
 }
 

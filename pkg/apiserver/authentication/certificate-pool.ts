@@ -150,6 +150,6 @@ export class ClientCertificateAuthenticator implements Authenticator {
     const verdict = this.#pool.verify(request.clientCertificate);
     if (!verdict.ok) throw unauthorized();
     const { commonName, organizations } = verdict.subject;
-    return commonName === '' ? undefined : { name: commonName, groups: organizations };
+    return commonName === '' ? undefined : { name: commonName, groups: organizations, method: 'client-certificate' };
   }
 }

@@ -36,7 +36,7 @@ export class RequestHeaderAuthenticator implements Authenticator {
     if (!verdict.ok) return undefined;
     if (allowedNames.length > 0 && !allowedNames.includes(verdict.subject.commonName)) return undefined;
     const groups = groupHeaders.flatMap((header) => headerValues(request, header));
-    return { name, groups, extra: this.#extra(request) };
+    return { name, groups, extra: this.#extra(request), method: 'request-header' };
   }
 
   #extra(request: ApiRequest): Record<string, readonly string[]> {

@@ -47,6 +47,7 @@ t.test('a token authenticates its account as long as its secret contains it', as
     name: 'system:serviceaccount:prod:web',
     uid: 'sa-1',
     groups: ['system:serviceaccounts', 'system:serviceaccounts:prod'],
+    method: 'secret-token',
   };
   t.same(await ask(token), user);
   t.same(await ask(token, ['other', 'api']), user);

@@ -1,4 +1,5 @@
 /** Authenticates tokens stored in secrets of the service account token type, as long as the secret contains the token. */
+import { timingSafeEqual } from 'node:crypto';
 import { secrets, serviceaccounts } from '#api/core/v1/resources.gen.js';
 import { readSecretTokenClaims, type SecretTokenClaims, secretTokenIssuer } from '#api/core/v1/secret/token-claims.js';
 import type { Dialect } from '#apimachinery/dialect.js';
@@ -42,6 +43,7 @@ export class SecretTokenAuthenticator implements TokenAuthenticator {
       name: serviceAccountUser(claims.namespace, claims.accountName),
       uid: claims.accountUID,
       groups: [serviceAccounts, `${serviceAccounts}:${claims.namespace}`],
+      method: 'secret-token',
     };
   }
 
@@ -51,6 +53,7 @@ export class SecretTokenAuthenticator implements TokenAuthenticator {
     { namespace, secretName, accountName, accountUID }: SecretTokenClaims,
   ): Promise<boolean> {
     const { reader } = this.#options;
+    const presented = Buffer.from(token);
     const holds = async (mode?: 'latest') => {
       const [secret, account] = await Promise.all([
         reader.get(secrets, namespace, secretName, mode),
@@ -58,7 +61,8 @@ export class SecretTokenAuthenticator implements TokenAuthenticator {
       ]);
       if (secret === undefined || secret.metadata.deletionTimestamp !== undefined) return false;
       if (account?.metadata.uid !== accountUID || account.metadata.deletionTimestamp !== undefined) return false;
-      return Buffer.from(secret.data?.['token'] ?? '', 'base64').toString('utf8') === token;
+      const stored = Buffer.from(secret.data?.['token'] ?? '', 'base64');
+      return stored.length === presented.length && timingSafeEqual(stored, presented);
     };
     // This server's cache may lag behind a write through another server.
     return (await holds()) || (await holds('latest'));

@@ -90,6 +90,7 @@ function userOf(dialect: Dialect, claims: TokenClaims): UserInfo {
     name: serviceAccountUser(namespace, serviceAccount.name),
     uid: serviceAccount.uid,
     groups: [serviceAccounts, `${serviceAccounts}:${namespace}`],
+    method: 'service-account-token',
   };
   if (pod === undefined) return user;
   return { ...user, extra: { [dialect.tokenExtras.podName]: [pod.name], [dialect.tokenExtras.podUID]: [pod.uid] } };

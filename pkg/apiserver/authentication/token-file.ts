@@ -37,7 +37,10 @@ function parseLine(line: string, number: number): Line {
     .split(',')
     .map((group) => group.trim())
     .filter((group) => group !== '');
-  return { digest: digestOf(token), user: { name, groups: names, ...(uid === '' ? {} : { uid }) } };
+  return {
+    digest: digestOf(token),
+    user: { name, groups: names, method: 'token-file', ...(uid === '' ? {} : { uid }) },
+  };
 }
 
 /** RFC 4180 fields, with surrounding blanks removed. */

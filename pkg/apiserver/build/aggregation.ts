@@ -39,5 +39,11 @@ export async function buildAggregation(
     },
     rejectRedirects: values['aggregator-reject-forwarding-redirect'],
     requestTimeoutMs: values['request-timeout'],
+    userHeaders: {
+      names: [...values['requestheader-username-headers'], ...values['requestheader-group-headers']].map((name) =>
+        name.toLowerCase(),
+      ),
+      prefixes: values['requestheader-extra-headers-prefix'].map((name) => name.toLowerCase()),
+    },
   });
 }

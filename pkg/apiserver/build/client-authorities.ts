@@ -1,11 +1,13 @@
 /** CA bundles of client certificates and front proxies: files that may be replaced while the server runs. */
 import type { Registry } from 'prom-client';
+import { certificatesInPem } from '#apimachinery/asn1/pem.js';
 import type { Clock } from '#apimachinery/clock.js';
 import { CertificatePool } from '#apiserver/authentication/certificate-pool.js';
 import { forOption } from '#apiserver/build/option-files.js';
 import type { ApiServerValues } from '#apiserver/options/options.js';
 import { holdCertificate } from '#daemon/certificates/expirations.js';
 import { textOf } from '#daemon/certificates/followed-file.js';
+import { OptionsError } from '#daemon/options/option.js';
 
 type BundleOption = 'client-ca-file' | 'requestheader-client-ca-file';
 
@@ -39,6 +41,7 @@ export async function readClientAuthorities(
   const frontProxies = await FollowedBundle.read(values, 'requestheader-client-ca-file', clock);
   holdCertificate(metrics, 'client-authority', () => clients?.text);
   holdCertificate(metrics, 'front-proxy-authority', () => frontProxies?.text);
+  if (values['requestheader-allowed-names'].length === 0) refuseCommonAuthority(clients, frontProxies);
   const both = [clients, frontProxies].filter((bundle) => bundle !== undefined);
   return {
     clients,
@@ -52,6 +55,19 @@ export async function readClientAuthorities(
       return changes.includes(true);
     },
   };
+}
+
+/**
+ * Throws OptionsError where an authority of users is one of front proxies, too, and every certificate of it is a front
+ * proxy's: each user could name any other.
+ */
+function refuseCommonAuthority(clients: Bundle | undefined, frontProxies: Bundle | undefined): void {
+  if (clients === undefined || frontProxies === undefined) return;
+  const own = new Set(certificatesInPem(clients.text).map((certificate) => certificate.toString('base64')));
+  if (!certificatesInPem(frontProxies.text).some((certificate) => own.has(certificate.toString('base64')))) return;
+  throw new OptionsError([
+    '--requestheader-client-ca-file has an authority of --client-ca-file, so every user with a certificate could act as any other; give the common names of the front proxies in --requestheader-allowed-names, or another authority',
+  ]);
 }
 
 class FollowedBundle implements Bundle {

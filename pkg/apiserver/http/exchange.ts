@@ -12,6 +12,8 @@ export interface UserInfo {
   readonly uid?: string;
   readonly groups: readonly string[];
   readonly extra?: Readonly<Record<string, readonly string[]>>;
+  /** Name of the way in which the user was authenticated, for the audit log only: `client-certificate`. */
+  readonly method?: string;
 }
 
 export interface ApiRequest extends HttpRequest {

@@ -15,9 +15,12 @@ import { answerOf } from '#apiserver/streaming/http-proxy.js';
 import { protocolVersionHeader, spdyUpgrade } from '#daemon/streaming/protocols.js';
 import { askUpgrade, openTunnel, type UpgradeAnswer } from '#daemon/streaming/tunnel.js';
 
+/** The parts of a client's request that a backend gets. */
+type UpgradeRequest = Pick<ApiRequest, 'method' | 'headers' | 'remoteAddress'>;
+
 export interface TunnelOptions {
   readonly backend: Backend;
-  readonly request: ApiRequest;
+  readonly request: UpgradeRequest;
   /** Path and query at the backend. */
   readonly path: string;
   /** Prefix of the subprotocol that carries a browser's token, which is not forwarded. */
@@ -99,7 +102,7 @@ function failed(message: string, cause?: unknown): StatusError {
 
 function requestHeaders(
   backend: Backend,
-  request: ApiRequest,
+  request: UpgradeRequest,
   tokenProtocolPrefix: string,
 ): Record<string, string | string[]> {
   const received = request.headers;

@@ -13,6 +13,7 @@ import type { Dialect } from '#apimachinery/dialect.js';
 import type { Draft } from '#apimachinery/draft.js';
 import { messageOf } from '#apimachinery/errors/message.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
+import { pathSegmentErrors } from '#apimachinery/validation/names.js';
 
 /** Source of a static pod; the value of its source annotation. */
 export type StaticSource = 'file' | 'http';
@@ -64,6 +65,9 @@ export class ManifestReader {
     podStrategy.defaults?.(pod, this.#context);
     if ((pod.metadata.name ?? '') === '') throw new ManifestError('invalid pod: name is needed for the pod');
     this.#complete(pod, from);
+    // Directories have the UID as their name, and only the API server chooses UIDs that are safe.
+    const faults = pathSegmentErrors(pod.metadata.uid ?? '');
+    if (faults.length > 0) throw new ManifestError(`invalid pod: metadata.uid: ${faults.join(', ')}`);
     const failures = podStrategy.validateCreate?.(pod, this.#context) ?? [];
     if (failures.length > 0) throw new ManifestError(`invalid pod: [${failures.map(failureText).join(', ')}]`);
     return pod;

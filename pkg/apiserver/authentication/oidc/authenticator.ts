@@ -83,7 +83,7 @@ export class OidcAuthenticator implements TokenAuthenticator {
       if (!Object.hasOwn(claims, claim)) throw new Error(`required claim ${claim} not present in ID token`);
       if (claims[claim] !== required) throw new Error(`required claim ${claim} value does not match`);
     }
-    return { name, groups: groups.map((group) => groupsPrefix + group) };
+    return { name, groups: groups.map((group) => groupsPrefix + group), method: 'oidc' };
   }
 
   #userName(claims: JWTPayload): string {

@@ -33,7 +33,11 @@ const refuses = async (t: Test, authenticator: OidcAuthenticator, token: string,
 
 t.test('a token of the issuer authenticates a user', async (t) => {
   const { issuer, authenticator } = await world(t);
-  t.same(await authenticator.authenticateToken(await issuer.token()), { name: `${issuer.url}#jane`, groups: [] });
+  t.same(await authenticator.authenticateToken(await issuer.token()), {
+    name: `${issuer.url}#jane`,
+    groups: [],
+    method: 'oidc',
+  });
   await authenticator.authenticateToken(await issuer.token({ sub: 'joe' }));
   t.same(issuer.requestedPaths, ['/.well-known/openid-configuration', '/keys'], 'its keys are fetched once');
 });
@@ -75,9 +79,17 @@ t.test('claims determine name and groups', async (t) => {
   });
   const claims = { email: 'jane@example.com', hd: 'example.com' };
   const userOf = async (more: Claims) => authenticator.authenticateToken(await issuer.token({ ...claims, ...more }));
-  t.same(await userOf({ roles: ['a', 'b'] }), { name: 'jane@example.com', groups: ['oidc:a', 'oidc:b'] });
-  t.same(await userOf({ roles: 'a', email_verified: true }), { name: 'jane@example.com', groups: ['oidc:a'] });
-  t.same(await userOf({}), { name: 'jane@example.com', groups: [] });
+  t.same(await userOf({ roles: ['a', 'b'] }), {
+    name: 'jane@example.com',
+    groups: ['oidc:a', 'oidc:b'],
+    method: 'oidc',
+  });
+  t.same(await userOf({ roles: 'a', email_verified: true }), {
+    name: 'jane@example.com',
+    groups: ['oidc:a'],
+    method: 'oidc',
+  });
+  t.same(await userOf({}), { name: 'jane@example.com', groups: [], method: 'oidc' });
   const bad: [Claims, string][] = [
     [{ email_verified: false }, 'a mail address that is not verified'],
     [{ email: undefined }, 'no name'],

@@ -46,7 +46,7 @@ t.test('the review that the webhook gets', async (t) => {
 });
 
 const user = { username: 'jane', uid: 'u1', groups: ['dev'], extra: { team: ['a', 'b'] } };
-const jane = { name: 'jane', uid: 'u1', groups: ['dev'], extra: { team: ['a', 'b'] } };
+const jane = { name: 'jane', uid: 'u1', groups: ['dev'], extra: { team: ['a', 'b'] }, method: 'token-webhook' };
 
 t.test('what the webhook answers about a token', async (t) => {
   const rows: readonly (readonly [name: string, status: object, result: object | undefined, audiences?: string[]])[] = [
@@ -54,7 +54,7 @@ t.test('what the webhook answers about a token', async (t) => {
     [
       'little of a user',
       { authenticated: true, user: { username: 'jo' } },
-      { user: { name: 'jo', groups: [] }, audiences: ['api'] },
+      { user: { name: 'jo', groups: [], method: 'token-webhook' }, audiences: ['api'] },
     ],
     ['no user', { authenticated: false }, undefined],
     ['an empty status', {}, undefined],

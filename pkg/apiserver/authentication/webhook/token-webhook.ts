@@ -81,6 +81,7 @@ function userOf(fields: ReviewFields): UserInfo {
   return {
     name: fields.text('username'),
     groups: fields.texts('groups'),
+    method: 'token-webhook',
     ...(uid === '' ? {} : { uid }),
     ...(extra === undefined ? {} : { extra }),
   };
