@@ -300,8 +300,6 @@ function makeDialect(w: Words) {
       nodeSelector: `scheduler.alpha.${w.label}/node-selector`,
       defaultTolerations: `scheduler.alpha.${w.label}/defaultTolerations`,
       tolerationsWhitelist: `scheduler.alpha.${w.label}/tolerationsWhitelist`,
-      /** On pods: the webhook for images failed, and they were admitted without a review. */
-      imagePolicyFailedOpen: `alpha.image-policy.${w.api}/failed-open`,
       /** On CSINodes: the in-tree volume plugins that CSI drivers replace. */
       migratedPlugins: `storage.alpha.${w.label}/migrated-plugins`,
     },

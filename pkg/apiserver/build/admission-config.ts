@@ -25,6 +25,7 @@ import {
   configurationOption as option,
   type PluginConfiguration,
 } from '#apiserver/admission/configuration.js';
+import { imagePolicyMember } from '#apiserver/admission/image-policy/configuration.js';
 import { nodeSelectorMember } from '#apiserver/admission/pod-node-selector.js';
 import { readOptionalFile } from '#apiserver/build/option-files.js';
 import type { ApiServerValues } from '#apiserver/options/options.js';
@@ -75,7 +76,7 @@ function unversionedPlugins(value: Plain): readonly string[] {
 }
 
 const unversioned: ReadonlyMap<string, string> = new Map([
-  ['imagePolicy', 'ImagePolicyWebhook'],
+  [imagePolicyMember, 'ImagePolicyWebhook'],
   [nodeSelectorMember, 'PodNodeSelector'],
 ]);
 

@@ -6,6 +6,7 @@ import {
   pluginWarnings,
   takesConfiguration,
 } from '#apiserver/admission/chain/plugins.js';
+import { configurationOption } from '#apiserver/admission/configuration.js';
 import { RbacEscalation } from '#apiserver/admission/rbac-escalation.js';
 import { LockoutWarnings } from '#apiserver/admission/webhook/lockout-warnings.js';
 import { WebhookMetrics } from '#apiserver/admission/webhook/webhook-metrics.js';
@@ -13,10 +14,15 @@ import { readAdmissionConfig } from '#apiserver/build/admission-config.js';
 import type { AuthorizationParts } from '#apiserver/build/authorization.js';
 import type { ServerEnvironment } from '#apiserver/build/environment.js';
 import type { StorageParts } from '#apiserver/build/storage.js';
+import { openBackend } from '#apiserver/build/webhook-backend.js';
 import type { ApiServerValues } from '#apiserver/options/options.js';
 import type { WebhookClient } from '#apiserver/webhooks/webhook-client.js';
 import type { Client } from '#client/client.js';
 import { FeatureGates } from '#daemon/options/groups/feature-gates.js';
+import { OptionsError } from '#daemon/options/option.js';
+
+/** Reviews of images under way at once. */
+const maxImageReviews = 200;
 
 interface AdmissionSetup {
   readonly storage: StorageParts;
@@ -51,6 +57,12 @@ export async function buildAdmission(
       clock,
       storageOf: (resource) => storages.find(resource),
       client,
+      openBackend: async (path, initialBackoffMs) => {
+        const limits = { initialBackoffMs, maxCalls: maxImageReviews };
+        const backend = await openBackend({ name: configurationOption }, path, { clock, random }, limits);
+        if (backend === undefined) throw new OptionsError([`--${configurationOption}: expected a kubeconfig file`]);
+        return backend;
+      },
       webhooks: { client: webhooks, metrics: new WebhookMetrics(metrics), log, newUID },
       turns,
       metrics,

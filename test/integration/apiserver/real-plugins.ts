@@ -55,6 +55,7 @@ export async function realParts({ dialect, storages, store, turns, metrics }: Se
       client: () => {
         throw new Error('this server has no client of itself');
       },
+      openBackend: () => Promise.reject(new Error('no webhooks')),
       webhooks: { client, metrics: new WebhookMetrics(metrics), log, newUID: randomUUID },
     },
     { enabled: ['NodeRestriction'], disabled: [] },

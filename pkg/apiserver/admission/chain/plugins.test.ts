@@ -46,6 +46,7 @@ async function setupAll(choice: PluginChoice, more: Partial<PluginDependencies> 
       client: () => {
         throw new Error('no server');
       },
+      openBackend: () => Promise.reject(new Error('no webhooks')),
       webhooks: {
         client: new WebhookClient({
           clock: realClock,

@@ -26,6 +26,8 @@ import { DenyServiceExternalIPs } from '#apiserver/admission/deny-service-extern
 import { eventLimits } from '#apiserver/admission/event-rate-limit/configuration.js';
 import { EventRateLimit } from '#apiserver/admission/event-rate-limit/event-rate-limit.js';
 import { ExtendedResourceToleration } from '#apiserver/admission/extended-resource-toleration.js';
+import { imagePolicyConfiguration } from '#apiserver/admission/image-policy/configuration.js';
+import { ImagePolicyWebhook } from '#apiserver/admission/image-policy/image-policy.js';
 import { LimitPodHardAntiAffinityTopology } from '#apiserver/admission/limit-pod-anti-affinity.js';
 import { LimitRanger } from '#apiserver/admission/limit-ranger.js';
 import { NamespaceAutoProvision } from '#apiserver/admission/namespace-auto-provision.js';
@@ -57,6 +59,7 @@ import type { WebhookEnvironment } from '#apiserver/admission/webhook/webhook-so
 import { WebhookSource } from '#apiserver/admission/webhook/webhook-source.js';
 import type { Authorizer } from '#apiserver/authorization/authorizer.js';
 import type { ObjectReader } from '#apiserver/objects/object-reader.js';
+import type { WebhookBackend } from '#apiserver/webhooks/backend/backend.js';
 import type { Client } from '#client/client.js';
 import type { FeatureGateName } from '#daemon/options/groups/feature-gate-table.js';
 import { QuotaEvaluators } from '#quota/evaluators.js';
@@ -80,6 +83,8 @@ export interface PluginDependencies {
   readonly gate: (name: FeatureGateName) => boolean;
   /** A client of this server with all rights; the server exists when the first request comes. */
   readonly client: () => Client;
+  /** The webhook of a kubeconfig file that the plugins' configuration names. Throws OptionsError. */
+  readonly openBackend: (kubeConfigFile: string, retryBackoffMs: number) => Promise<WebhookBackend>;
   /** Dependencies of webhook plugins. */
   readonly webhooks: Pick<WebhookEnvironment, 'client' | 'log' | 'metrics' | 'newUID'>;
 }
@@ -115,6 +120,15 @@ const plugins: Readonly<Record<string, PluginRow>> = {
   NodeRestriction: { byDefault: false, make: (d) => new NodeRestriction(d) },
   TaintNodesByCondition: { byDefault: true, make: (d) => new TaintNodesByCondition(d.dialect) },
   AlwaysPullImages: { byDefault: false, make: ({ dialect }) => new AlwaysPullImages(dialect) },
+  ImagePolicyWebhook: {
+    byDefault: false,
+    configurable: true,
+    make: async (d, own) => {
+      const configuration = imagePolicyConfiguration(own);
+      const backend = await d.openBackend(configuration.kubeConfigFile, configuration.retryBackoffMs);
+      return new ImagePolicyWebhook({ ...d, log: d.webhooks.log, backend, configuration });
+    },
+  },
   PodSecurity: {
     byDefault: true,
     gate: 'PodSecurity',
@@ -207,14 +221,9 @@ function webhookSource<T extends WebhookConfiguration>(
 /** Plugins of release 1.24 that have been replaced, and their successors. */
 const replacedPlugins: ReadonlyMap<string, string> = new Map([['PodSecurityPolicy', 'PodSecurity']]);
 
-/** Plugins of release 1.24 without effect here. */
-const inertPlugins: readonly string[] = ['ImagePolicyWebhook'];
-
 /** The names in `chosen` that no plugin has. */
 export function unknownPlugins(chosen: readonly string[]): string[] {
-  return chosen.filter(
-    (name) => !Object.hasOwn(plugins, name) && !inertPlugins.includes(name) && !replacedPlugins.has(name),
-  );
+  return chosen.filter((name) => !Object.hasOwn(plugins, name) && !replacedPlugins.has(name));
 }
 
 /** Warnings at start about enabled plugins that are deprecated or without effect. */
@@ -223,9 +232,8 @@ export function pluginWarnings(enabled: readonly string[]): { readonly plugin: s
     const successor = replacedPlugins.get(plugin);
     if (successor !== undefined)
       return [{ plugin, text: `This admission plugin has no effect: ${successor} replaces it` }];
-    if (plugins[plugin]?.deprecated === true)
-      return [{ plugin, text: 'This admission plugin is deprecated: remove it from configuration files and scripts' }];
-    return inertPlugins.includes(plugin) ? [{ plugin, text: 'This admission plugin has no effect yet' }] : [];
+    if (plugins[plugin]?.deprecated !== true) return [];
+    return [{ plugin, text: 'This admission plugin is deprecated: remove it from configuration files and scripts' }];
   });
 }
 

@@ -129,7 +129,7 @@ export class WebhookBackend {
       const isRefused = status < 200 || status > 206;
       const bytes = await bytesOf(response, isRefused || read === 'status');
       if (isRefused) throw refusedCall(status, bytes.toString(), response.headers['retry-after']);
-      return { status, type: response.headers['content-type'] ?? '', bytes };
+      return { status, type: response.headers['content-type'] ?? 'application/json', bytes };
     } catch (error) {
       if (error instanceof WebhookCallError) throw error;
       throw lostConnection(error, { url: this.#shownUrl, server: this.#options.url, late });

@@ -15,11 +15,17 @@ export function refusedCall(code: number, body: string, retryAfter: string | und
   const { failure, message } = responseFailure(code, body);
   const seconds = /^\d{1,9}$/.test(retryAfter ?? '') ? Math.min(Number(retryAfter), maxRetryAfterSeconds) : undefined;
   const mayReturn = seconds !== undefined && (code === 429 || code >= 500);
-  return new WebhookCallError(failure, statusMessage(body) ?? message, {
+  return new WebhookCallError(failure, statusMessage(body) ?? (code === 403 ? plainMessage(body) : message), {
     code,
     passes: passingCodes.has(code) || mayReturn,
     retryAfterMs: mayReturn ? seconds * 1000 : 0,
   });
+}
+
+/** In 1.24 the text of a server that forbids a call is the whole message. */
+function plainMessage(body: string): string {
+  const text = body.trim().slice(0, maxMessage);
+  return text === '' ? 'unknown' : text;
 }
 
 function statusMessage(body: string): string | undefined {

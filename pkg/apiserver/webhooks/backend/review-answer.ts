@@ -62,6 +62,14 @@ export class ReviewFields {
     return new ReviewFields(this.#own(name) ?? {}, this.#at(name));
   }
 
+  textMap(name: string): Readonly<Record<string, string>> {
+    const value = this.#own(name) ?? {};
+    if (!isMessage(value)) throw wrongType(value, this.#at(name), 'map');
+    return Object.fromEntries(
+      Object.keys(value).map((key) => [key, new ReviewFields(value, this.#at(name)).text(key)]),
+    );
+  }
+
   /** A map of lists; undefined if it is missing. */
   textLists(name: string): Readonly<Record<string, readonly string[]>> | undefined {
     const value = this.#own(name);
