@@ -56,7 +56,7 @@ export async function existingPodsWarnings(existing: ExistingPods): Promise<read
   return [...warnings, ...[...byReasons].map(summary).sort()];
 }
 
-/** The pods in the order in which they are checked, without exempt ones. */
+/** At least the pods that are checked, in their order, without exempt ones; and the number of all of them. */
 async function prioritized(
   { pods, exemptRuntimeClasses, pause }: ExistingPods,
   isOver: () => boolean,
@@ -72,8 +72,9 @@ async function prioritized(
       continue;
     }
     const uid = pod.metadata.ownerReferences?.find(({ controller }) => controller === true)?.uid;
-    if (uid === undefined || !controllers.has(uid)) first.push(pod);
-    else replicas.push(pod);
+    const list = uid === undefined || !controllers.has(uid) ? first : replicas;
+    // A namespace may have more pods than memory has room for at once.
+    if (list.length < maxExistingPods) list.push(pod);
     if (uid !== undefined) controllers.add(uid);
     if (isOver()) break;
   }
