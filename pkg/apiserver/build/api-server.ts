@@ -12,6 +12,7 @@ import { buildPipeline, type RequestAccess } from '#apiserver/build/pipeline.js'
 import { buildRegistry, type WriteParts } from '#apiserver/build/registry.js';
 import { buildResources, type ResourceParts, type ResourceSet } from '#apiserver/build/resources.js';
 import type { ExceededBounds } from '#apiserver/customresources/exceeded-bounds.js';
+import { withCrossOrigin } from '#apiserver/http/cross-origin.js';
 import type { ApiHandler, PromptHandler } from '#apiserver/http/exchange.js';
 import { Responder } from '#apiserver/representation/respond.js';
 import type { ResourceTable } from '#apiserver/resources/resource-table.js';
@@ -62,6 +63,8 @@ export interface ApiServerOptions {
   /** Whether containers may be privileged. */
   readonly allowPrivileged?: boolean;
   readonly maxBodyBytes?: number;
+  /** Regular expressions of origins whose browsers may read responses. */
+  readonly allowedOrigins?: readonly string[];
   /** Memory that all responses under way may hold together. */
   readonly responseMemoryBytes?: number;
   /** Longest time that a response waits for such memory. */
@@ -82,6 +85,7 @@ const defaults = {
   minRequestTimeoutMs: 1_800_000,
   allowPrivileged: true,
   maxBodyBytes: 3 * 1024 * 1024,
+  allowedOrigins: [] as readonly string[],
   responseMemoryBytes: 256 * 1024 * 1024,
   responseWaitMs: 10_000,
   stallMs: 60_000,
@@ -123,7 +127,7 @@ export class ApiServer implements Daemon {
     // Every cache and every watch listens to this signal.
     setMaxListeners(0, this.#closing.signal);
     const { environment, access, writes = {}, endpoints = {} } = dependencies;
-    const { stallMs, allowPrivileged, requestTimeoutMs } = this.#options;
+    const { allowedOrigins, stallMs, allowPrivileged, requestTimeoutMs } = this.#options;
     const { dialect, clock } = environment;
     this.name = dialect.components.apiServer;
     this.#yaml = new YamlReader({ clock, maxBytes: this.#options.maxBodyBytes });
@@ -165,7 +169,9 @@ export class ApiServer implements Daemon {
       address: () => this.#address,
       isStopping: () => this.#stopping,
     });
-    this.#handle = (request) => pipeline.run(request, endpoint);
+    const handle: PromptHandler = (request) => pipeline.run(request, endpoint);
+    this.#handle =
+      allowedOrigins.length === 0 ? handle : withCrossOrigin(handle, { allowedOrigins, newUID: environment.newUID });
     this.handler = async (request) => this.#handle(request);
     this.upgrade = upgradeHandler({ pipeline, router, registry, plain: endpoint, proxy: aggregation?.proxy });
   }

@@ -72,6 +72,7 @@ function limitOptions(
     requestTimeoutMs: values['request-timeout'],
     minRequestTimeoutMs: values['min-request-timeout'] * 1000,
     allowPrivileged: values['allow-privileged'],
+    allowedOrigins: values['cors-allowed-origins'],
     shutdownDelayMs: values['shutdown-delay-duration'],
     eventTTLSeconds: Math.floor(values['event-ttl'] / 1000),
     ...(responseMemoryBytes === undefined ? {} : { responseMemoryBytes: part(responseMemoryBytes) }),

@@ -15,9 +15,9 @@ export const genericServerOptions = {
   },
   'cors-allowed-origins': {
     type: 'strings',
-    inert: true,
     section,
-    meaning: 'Origins, as regular expressions, that browsers may call from.',
+    meaning:
+      'Origins, as regular expressions in RE2 syntax, that browsers may call from. An expression matches anywhere in the origin: anchor it, as in `^https://console\\.example\\.com$`.',
   },
   'default-not-ready-toleration-seconds': {
     type: 'int',

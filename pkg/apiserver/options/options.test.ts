@@ -179,7 +179,7 @@ t.test('invalid values are refused', async (t) => {
     [['--livez-grace-period=-1s'], /^--livez-grace-period can not/],
     [['--shutdown-delay-duration=-1s'], /^--shutdown-delay-duration can not/],
     [['--goaway-chance=0.03'], /^--goaway-chance can not be less than 0 or greater than 0.02$/],
-    [['--cors-allowed-origins=('], /is not a regular expression$/],
+    [['--cors-allowed-origins=('], /^--cors-allowed-origins: "\(" is not a regular expression: .+$/],
     [
       ['--strict-transport-security-directives=always'],
       /^--strict-transport-security-directives invalid, allowed values: max-age/,

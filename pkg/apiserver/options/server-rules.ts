@@ -1,6 +1,7 @@
 /** Checks of request handling and of the server's identity, as in 1.24. */
 import { dialectByName } from '#apimachinery/dialect.js';
 import { quoted } from '#apimachinery/errors/message-values.js';
+import { patternError } from '#apimachinery/patterns/pattern.js';
 import { runtimeConfigErrors } from '#apiserver/options/api-enablement.js';
 import type { ApiServerValues } from '#apiserver/options/options.js';
 import { requestHeaderRules } from '#daemon/options/groups/authentication.js';
@@ -59,10 +60,9 @@ function requestErrors(values: ApiServerValues): string[] {
     messages.push(`--goaway-chance can not be less than 0 or greater than ${maxGoawayChance}`);
   }
   for (const origin of values['cors-allowed-origins']) {
-    try {
-      new RegExp(origin);
-    } catch {
-      messages.push(`--cors-allowed-origins: ${quoted(origin)} is not a regular expression`);
+    const fault = patternError(origin);
+    if (fault !== undefined) {
+      messages.push(`--cors-allowed-origins: ${quoted(origin)} is not a regular expression: ${fault}`);
     }
   }
   messages.push(...values['strict-transport-security-directives'].flatMap(transportSecurityErrors));

@@ -2,7 +2,7 @@
 import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { connect as connectHttp2 } from 'node:http2';
-import { get } from 'node:https';
+import { get, request } from 'node:https';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { connect } from 'node:tls';
@@ -64,6 +64,29 @@ t.test('connections are made anew now and then, and clients told to come over TL
     if (count === 0) t.equal(headers['strict-transport-security'], 'max-age=31536000; includeSubDomains');
   }
   t.equal(gone, true);
+});
+
+t.test('browsers of allowed origins are answered before authentication', async (t) => {
+  const { port } = await startApi(t, {
+    dialect,
+    args: ['--cors-allowed-origins=^https://a\\.test$,^https://b\\.test$', '--anonymous-auth=false'],
+  });
+  const ask = (method: string, headers: Record<string, string>) =>
+    new Promise<{ readonly status: number; readonly origin: unknown }>((resolve, reject) => {
+      const where = { host: '127.0.0.1', port, path: '/api', rejectUnauthorized: false, agent: false };
+      const call = request({ ...where, method, headers }, (response) => {
+        response.resume();
+        const origin = response.headers['access-control-allow-origin'];
+        response.on('end', () => resolve({ status: response.statusCode ?? 0, origin }));
+      });
+      call.on('error', reject).end();
+    });
+  t.same(await ask('OPTIONS', { origin: 'https://b.test' }), { status: 204, origin: 'https://b.test' });
+  t.same(await ask('OPTIONS', { origin: 'https://c.test' }), { status: 401, origin: undefined });
+  t.same(await ask('GET', { origin: 'https://a.test' }), { status: 401, origin: 'https://a.test' });
+  const authorization = 'Bearer root';
+  t.same(await ask('GET', { origin: 'https://a.test', authorization }), { status: 200, origin: 'https://a.test' });
+  t.same(await ask('GET', { authorization }), { status: 200, origin: undefined });
 });
 
 t.test('a server that is to stop serves on while others notice', async (t) => {
