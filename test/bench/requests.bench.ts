@@ -55,6 +55,7 @@ async function ask({ method, url, body = '', type = 'application/json' }: Ask): 
     openBody: undefined,
   });
   const { status, body: answer } = await api.handler(request);
+  request.release();
   if (status >= 300) throw new Error(`${method} ${url}: ${status} ${String(answer)}`);
   return Buffer.isBuffer(answer) ? answer : Buffer.alloc(0);
 }
