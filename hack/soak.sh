@@ -4,7 +4,8 @@
 # a daemon restarted or its resources grew. `--histories` instead adds and removes nodes, pods and schedulers for ten minutes.
 # `--chaos` kills and stops agent, runtime and API server under pods of every kind for half an hour. `--faults` does all of
 # this in memory for ten minutes, with a runtime that gives wrong answers. `--workers` kills the API server's workers under
-# 200 watchers and 20,000 writes.
+# 200 watchers and 20,000 writes. `--floods` floods an API server in every way, by one user, 200 users and anonymous clients, for
+# ten minutes, and measures what others wait (`--minutes N`, `--only TEXT`).
 set -euo pipefail
 cd "$(dirname "$0")/.."
 hack/build.sh
@@ -19,5 +20,9 @@ if [ "${1:-}" = --faults ]; then
 fi
 if [ "${1:-}" = --workers ]; then
   WORKERS_SOAK=1 exec node dist/test/integration/apiserver/workers.test.js
+fi
+if [ "${1:-}" = --floods ]; then
+  shift
+  exec node --enable-source-maps dist/test/integration/apiserver/floods/soak.js "$@"
 fi
 exec node dist/test/e2e/leaving/main.js "$@"

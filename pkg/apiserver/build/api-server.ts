@@ -11,6 +11,7 @@ import type { ServerEnvironment } from '#apiserver/build/environment.js';
 import { buildPipeline, type RequestAccess } from '#apiserver/build/pipeline.js';
 import { buildRegistry, type WriteParts } from '#apiserver/build/registry.js';
 import { buildResources, type ResourceParts, type ResourceSet } from '#apiserver/build/resources.js';
+import { weightsOf } from '#apiserver/build/user-weights.js';
 import type { ExceededBounds } from '#apiserver/customresources/exceeded-bounds.js';
 import { withCrossOrigin } from '#apiserver/http/cross-origin.js';
 import type { ApiHandler, PromptHandler } from '#apiserver/http/exchange.js';
@@ -276,6 +277,7 @@ export class ApiServer implements Daemon {
       clock,
       maxBodyBytes,
       observer: this.#set.metrics,
+      weightOf: weightsOf(this.#deps.environment.dialect),
     });
     this.#server = server;
     this.#address = await server.listen();

@@ -26,6 +26,7 @@ import { traced } from '#apiserver/pipeline/request-span.js';
 import { type Responder, toStatus } from '#apiserver/representation/respond.js';
 import type { Logger } from '#daemon/log/logger.js';
 import type { Tracer } from '#daemon/tracing/tracer.js';
+import { clientGone } from '#http/server/exchange.js';
 
 export interface PipelineOptions {
   readonly dialect: Dialect;
@@ -113,7 +114,8 @@ export class Pipeline {
       if (scope.audit !== undefined) scope.audit.failed(toStatus(error));
       else if (!scope.authenticated) scope.audit = this.#refused(auditor, run, scope, error);
     }
-    if (response.status >= 500) {
+    // Clients that cancel their requests would fill the log.
+    if (response.status >= 500 && error !== clientGone) {
       const { reason, message } = toStatus(error);
       log.warn({ auditId, method: request.method, url: request.url, reason, message, err: error }, 'request failed');
     }
@@ -206,12 +208,18 @@ export class Pipeline {
     startedMs: number,
   ): MaybePromise<ApiResponse> {
     if (user === undefined) throw unauthorized();
-    if (scope.request.claim?.(user.name) === false) throw tooManyRequests(tooManyOpen, 1);
+    if (!this.#claim(scope.request, user)) throw tooManyRequests(tooManyOpen, 1);
     scope.authenticated = true;
     scope.audit = this.#options.auditor?.begin(this.#arrived(scope, startedMs), user);
     const received = scope.audit?.received();
     if (received === undefined) return this.#recorded(scope, endpoint, user, startedMs);
     return andThen(received, () => this.#recorded(scope, endpoint, user, startedMs));
+  }
+
+  /** Anonymous clients at different addresses do not share. */
+  #claim(request: ApiRequest, { name, groups }: UserInfo): boolean {
+    const owner = name === this.#options.dialect.users.anonymous ? request.remoteAddress : name;
+    return request.claim?.(owner, groups) !== false;
   }
 
   #recorded(scope: RequestScope, endpoint: Endpoint, user: UserInfo, startedMs: number): MaybePromise<ApiResponse> {

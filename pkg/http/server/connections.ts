@@ -7,8 +7,9 @@ import type { Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import type { Clock, Timer } from '#apimachinery/clock.js';
 import { tcpKeepAliveMs } from '#daemon/serving/connection-limits.js';
+import type { Accounts } from '#http/server/accounts.js';
 import { ClientConnections, type HeldConnection } from '#http/server/client-connections.js';
-import type { Peer } from '#http/server/exchange.js';
+import type { Account, Peer } from '#http/server/exchange.js';
 
 export interface ConnectionsOptions {
   readonly clock: Clock;
@@ -17,6 +18,7 @@ export interface ConnectionsOptions {
   /** A client that accepts nothing of a complete response for this long loses it. */
   readonly stallMs: number;
   readonly maxConnections: number;
+  readonly accounts: Accounts;
   /** Whether clients are asked for a certificate. */
   readonly asksForCertificates: () => boolean;
 }
@@ -55,16 +57,21 @@ class SocketPeer implements Peer {
   readonly address: string;
   readonly certificate: Buffer | undefined;
   user: string | undefined;
+  account: Account;
+  readonly #accounts: Accounts;
   readonly #claimed: (user: string) => void;
 
-  constructor(address: string, certificate: Buffer | undefined, claimed: (user: string) => void) {
+  constructor(address: string, certificate: Buffer | undefined, accounts: Accounts, claimed: (user: string) => void) {
     this.address = address;
     this.certificate = certificate;
+    this.#accounts = accounts;
+    this.account = accounts.ofAddress(address);
     this.#claimed = claimed;
   }
 
-  claim(user: string): void {
+  claim(user: string, groups: readonly string[]): void {
     this.user = user;
+    this.account = this.#accounts.ofUser(user, groups);
     this.#claimed(user);
   }
 }
@@ -79,6 +86,8 @@ export class Connections {
   /** Lives as long as the socket. */
   readonly #connections = new WeakMap<Socket, Connection>();
   #timer: Timer | undefined;
+  /** The server is closing: connections end with their current response. */
+  closing = false;
 
   constructor(options: ConnectionsOptions) {
     this.#options = options;
@@ -139,7 +148,10 @@ export class Connections {
     if (connection === undefined) {
       // As presented; authenticators decide whether to trust it.
       const certificate = this.#options.asksForCertificates() ? socket.getPeerX509Certificate?.()?.raw : undefined;
-      const peer = new SocketPeer(socket.remoteAddress ?? '', certificate, (user) => this.#claim(socket, user));
+      const { accounts } = this.#options;
+      const peer = new SocketPeer(socket.remoteAddress ?? '', certificate, accounts, (user) =>
+        this.#claim(socket, user),
+      );
       connection = { peer, open: 0, served: 0, waiting: [] };
       this.#connections.set(socket, connection);
     }
@@ -148,6 +160,7 @@ export class Connections {
 
   /** Completes running requests of HTTP/2 connections and accepts no new ones. */
   drain(): void {
+    this.closing = true;
     for (const session of [...this.#sessions.keys()]) session.goAway();
   }
 

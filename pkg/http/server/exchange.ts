@@ -34,7 +34,9 @@ export interface HttpRequest {
    * Counts the request for this user until its response is complete. False if the user has too many open requests: the
    * handler refuses this one. Absent: nothing is counted.
    */
-  claim?(user: string): boolean;
+  claim?(user: string, groups: readonly string[]): boolean;
+  /** See `Peer`. */
+  readonly account?: Account | undefined;
   /** Aborts `signal` for another reason, such as a timeout. Absent: the handler may not abort it. */
   cancel?(reason: unknown): void;
 }
@@ -76,6 +78,14 @@ export function plainText(status: number, body: string): HttpResponse {
   return { status, headers: { ...plainTextHeaders }, body: Buffer.from(body) };
 }
 
+/** The time that the requests of a user, or of an address before its user is known, have used. */
+export interface Account {
+  /** Adds time of the event loop. `nowMs`: monotonic. */
+  charge(ms: number, nowMs: number): void;
+  /** Time used lately, in relation to the user's weight. */
+  used(nowMs: number): number;
+}
+
 /** The other end of a connection. */
 export interface Peer {
   readonly address: string;
@@ -83,8 +93,10 @@ export interface Peer {
   readonly certificate: Buffer | undefined;
   /** Of the latest request that was authenticated; undefined before. */
   readonly user?: string | undefined;
+  /** Absent: its requests are not timed. */
+  readonly account?: Account | undefined;
   /** Sets the user, whose connection this is from now on. */
-  claim?(user: string): void;
+  claim?(user: string, groups: readonly string[]): void;
 }
 
 /** A request in progress and the output for its response. */

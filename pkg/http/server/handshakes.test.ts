@@ -25,7 +25,7 @@ t.test('clients take turns', async (t) => {
   open('node').push('hello');
   await turn();
   t.same(begun, [], 'nothing begins at once');
-  turns.shift()?.();
+  for (let i = 0; i < 2; i++) turns.shift()?.();
   t.same(begun, ['flood', 'node'], 'the node does not wait for the flood');
   while (turns.length > 0) turns.shift()?.();
   t.same(begun.length, 7);

@@ -1,5 +1,5 @@
 /**
- * Begins TLS handshakes a few at a time, and those of different clients in turn: a handshake costs more than most requests,
+ * Begins TLS handshakes one at a time, and those of different clients in turn: a handshake costs more than most requests,
  * and it costs the server before it knows the client. A handshake begins when its client has sent something, so that silent
  * clients delay no others.
  */
@@ -13,9 +13,6 @@ export interface HandshakesOptions {
   /** Calls back after other work. */
   readonly defer: (then: () => void) => unknown;
 }
-
-/** Begun without a pause for other work. */
-const atOnce = 2;
 
 export class Handshakes {
   readonly #options: HandshakesOptions;
@@ -60,9 +57,8 @@ export class Handshakes {
   }
 
   readonly #run = (): void => {
-    for (let i = 0; i < atOnce; i++) {
-      const [next] = this.#line;
-      if (next === undefined) break;
+    const [next] = this.#line;
+    if (next !== undefined) {
       const [client, line] = next;
       this.#line.delete(client);
       const begin = line.shift();

@@ -63,8 +63,6 @@ export interface Http1ConnectionsOptions {
   readonly maxWaiting: number;
   /** Time for a client to read a response that was sent before its body had ended. */
   readonly lingerMs: number;
-  /** True if the server is closing: connections end with their current response. */
-  readonly closing: () => boolean;
 }
 
 /** Status by error code of Node.js's parser; default 400. */
@@ -81,6 +79,9 @@ export class Http1Connections {
   constructor(options: Http1ConnectionsOptions) {
     this.#options = options;
   }
+
+  /** Listens to requests that do not wait for 100 Continue. */
+  readonly listener = (raw: IncomingMessage, response: ServerResponse): void => this.serve(raw, response, false);
 
   /** Answers invalid requests and requests that take too long to arrive. */
   refuse({ code = '' }: NodeJS.ErrnoException, socket: TLSSocket): void {
@@ -114,7 +115,7 @@ export class Http1Connections {
       if (!served) exchange.gone.abort(clientGone);
       connection.waiting.shift()?.();
     });
-    exchange.closes = this.#options.closing();
+    exchange.closes = this.#options.connections.closing;
     void andThen(this.#options.server.serve(exchange), () => {
       served = true;
     });

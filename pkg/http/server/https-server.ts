@@ -5,29 +5,18 @@
 import { createServer, type Server } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 import { DEFAULT_CIPHERS, type TLSSocket } from 'node:tls';
-import type { MaybePromise } from '#apimachinery/async/steps.js';
-import type { Logger } from '#daemon/log/logger.js';
 import { serveCertificatesByName } from '#daemon/serving/certificates-by-name.js';
 import { http1Limits, maxHeaderBytes } from '#daemon/serving/connection-limits.js';
 import { WriteBuffers } from '#http/http2/frame-writer.js';
 import { ResponseHeads } from '#http/http2/response-heads.js';
+import { Accounts } from '#http/server/accounts.js';
 import { Bodies } from '#http/server/bodies.js';
 import { networkOf } from '#http/server/client-connections.js';
 import { Connections } from '#http/server/connections.js';
-import {
-  clientGone,
-  type Exchange,
-  type ExchangeServer,
-  type HttpHandler,
-  type HttpRequest,
-  type HttpResponse,
-  headSent,
-} from '#http/server/exchange.js';
 import { Handshakes } from '#http/server/handshakes.js';
 import { Http1Connections } from '#http/server/http1-connections.js';
 import { Http2Connection, type Http2ConnectionOptions } from '#http/server/http2-connection.js';
-import type { ResponseWriter } from '#http/server/response-writer.js';
-import { ConnectionLostError } from '#http/server/sending.js';
+import { RequestServer } from '#http/server/request-server.js';
 import {
   defaultLimits,
   type ServerLimits,
@@ -63,6 +52,7 @@ export class HttpsServer {
       idleMs: this.#limits.idleMs,
       stallMs: writer.stallMs,
       maxConnections: capacity.connections,
+      accounts: new Accounts({ weightOf: options.weightOf, nowMs: () => clock.monotonic() }),
       asksForCertificates: () => this.#tls.clientCA !== undefined,
     });
     this.#connections = connections;
@@ -75,7 +65,11 @@ export class HttpsServer {
       periodMs: this.#limits.bodyPeriodMs,
       limitMs: requestMs,
     });
-    const server = new RequestServer({ ...options, aborted: (request) => observer?.aborted(request) });
+    const server = new RequestServer({
+      ...options,
+      defer: setImmediate,
+      aborted: (request) => observer?.aborted(request),
+    });
     const maxStreams = maxConcurrentStreams > 0 ? maxConcurrentStreams : defaultConcurrentStreams;
     this.#http1 = new Http1Connections({
       clock,
@@ -89,7 +83,6 @@ export class HttpsServer {
       maxBodyBytes,
       maxWaiting: maxStreams,
       lingerMs: this.#limits.lingerMs,
-      closing: () => this.#closing !== undefined,
     });
     const heads = new ResponseHeads(() => clock.now());
     const { goAway } = options;
@@ -161,7 +154,7 @@ export class HttpsServer {
         ...clientCertificates(tls),
         handshakeTimeout: this.#limits.handshakeMs,
       },
-      (request, response) => http1.serve(request, response, false),
+      http1.listener,
     );
     serveCertificatesByName(server, {
       hasNames: () => this.#tls.pairFor !== undefined,
@@ -206,79 +199,6 @@ export class HttpsServer {
       if (socket.alpnProtocol === 'h2') new Http2Connection(socket, this.#http2);
       else for (const listener of listeners) listener.call(server, socket);
     });
-  }
-}
-
-interface RequestServerOptions {
-  readonly handler: HttpHandler;
-  /** Response to a request that fails before the handler gets it. Never throws. */
-  readonly failure: (error: unknown) => HttpResponse;
-  readonly writer: ResponseWriter;
-  readonly log: Logger;
-  /** Value of the Strict-Transport-Security header; absent or empty: none. */
-  readonly strictTransportSecurity?: string;
-  /** Called if a response broke off after its head, although the client was connected. */
-  readonly aborted: (request: Pick<HttpRequest, 'method' | 'url' | 'headers'>) => void;
-}
-
-/** Passes requests to the handler and responses to their exchanges. */
-class RequestServer implements ExchangeServer {
-  readonly #options: RequestServerOptions;
-
-  constructor(options: RequestServerOptions) {
-    this.#options = options;
-  }
-
-  /** Resolves, or returns, when the response was handed over or is not needed. Never throws or rejects. */
-  serve(exchange: Exchange): MaybePromise<void> {
-    const broken = (error: unknown) => this.#broken(exchange, error);
-    try {
-      const answer = this.#options.handler(exchange.request);
-      if (!(answer instanceof Promise)) return this.#write(exchange, answer)?.catch(broken);
-      return answer.then((response) => this.#write(exchange, response)).catch(broken);
-    } catch (error) {
-      return broken(error);
-    }
-  }
-
-  #write(exchange: Exchange, answer: HttpResponse): Promise<void> | undefined {
-    const { strictTransportSecurity = '', writer } = this.#options;
-    const { request, gone } = exchange;
-    exchange.answered?.();
-    if (strictTransportSecurity !== '') answer.headers['strict-transport-security'] = strictTransportSecurity;
-    const headOnly = request.method === 'HEAD';
-    const writing = writer.write(exchange, answer, headOnly, gone);
-    // A watch or a forwarded response has no reader then.
-    const headOver = () => gone.abort(headSent);
-    if (writing instanceof Promise) return headOnly ? writing.then(headOver) : writing;
-    if (headOnly) headOver();
-    return undefined;
-  }
-
-  #broken(exchange: Exchange, error: unknown): MaybePromise<void> {
-    const { gone, request } = exchange;
-    if (gone.reason !== clientGone) return this.#failed(exchange, error);
-    this.#options.log.debug({ err: error, url: request.url }, 'client went away');
-  }
-
-  /** The response cannot be written. Never rejects. */
-  async #failed(exchange: Exchange, error: unknown): Promise<void> {
-    const { failure, writer, log, aborted } = this.#options;
-    const { request, gone } = exchange;
-    const { url } = request;
-    if (exchange.headersSent) {
-      const level = error instanceof ConnectionLostError ? 'info' : 'warn';
-      log[level]({ err: error, url }, 'response broke off');
-      aborted(request);
-      exchange.destroy();
-      return;
-    }
-    try {
-      await writer.write(exchange, failure(error), request.method === 'HEAD', gone);
-    } catch (err) {
-      log.warn({ err, url }, 'cannot send a response');
-      exchange.destroy();
-    }
   }
 }
 

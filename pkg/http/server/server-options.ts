@@ -4,6 +4,7 @@ import type { Logger } from '#daemon/log/logger.js';
 import type { Greeting } from '#daemon/serving/client-hello.js';
 import { type ConnectionLimits, standardLimits } from '#daemon/serving/connection-limits.js';
 import type { CertificatePair } from '#daemon/serving/serving-certificate.js';
+import type { WeightOf } from '#http/server/accounts.js';
 import type { HttpHandler, HttpRequest, HttpResponse, UpgradeHandler } from '#http/server/exchange.js';
 import type { ResponseWriter } from '#http/server/response-writer.js';
 
@@ -36,6 +37,8 @@ export interface ServerOptions {
   readonly maxBodyBytes: number;
   /** Limits over all clients, which share them; absent: `standardCapacity`. */
   readonly capacity?: Partial<ServerCapacity> | undefined;
+  /** Weights of users while the server is busy. */
+  readonly weightOf?: WeightOf | undefined;
   /** Absent: 1.24's limits. */
   readonly limits?: Partial<ServerLimits>;
   /** Limit of open streams per HTTP/2 connection; absent or 0: 250, as in 1.24. */

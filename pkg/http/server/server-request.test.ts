@@ -51,10 +51,10 @@ t.test('a request returns what it holds, once', async (t) => {
   const shares = { requests: new Shares(4), bodyBytes: new Shares(100) };
   const users: string[] = [];
   const all = [request(shares, users), request(shares, users)] as const;
-  t.ok(all.every((each) => each.claim('a') && each.claim('a')));
+  t.ok(all.every((each) => each.claim('a', []) && each.claim('a', [])));
   t.same(users.length, 4, 'the connection learns its user');
-  t.notOk(request(shares).claim('a'), 'half of all requests');
-  t.ok(request(shares).claim('b'));
+  t.notOk(request(shares).claim('a', []), 'half of all requests');
+  t.ok(request(shares).claim('b', []));
   t.ok(all[0].hold(50));
   t.notOk(all[1].hold(1), 'half of all bytes');
   for (const each of all) {
@@ -63,6 +63,6 @@ t.test('a request returns what it holds, once', async (t) => {
   }
   t.same([shares.requests.used, shares.bodyBytes.used], [1, 0]);
   t.notOk(all[0].hold(1), 'a request that is over holds nothing more');
-  t.ok(all[0].claim('a'));
+  t.ok(all[0].claim('a', []));
   t.equal(shares.requests.used, 1);
 });

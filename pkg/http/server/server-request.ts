@@ -1,7 +1,7 @@
 /** A received request, and what its user holds of the server. */
 import type { Cancellation, LazyAbort } from '#apimachinery/cancellation.js';
 import type { HeaderField } from '#http/http2/hpack.js';
-import type { HttpRequest, Peer, StreamedBody } from '#http/server/exchange.js';
+import type { Account, HttpRequest, Peer, StreamedBody } from '#http/server/exchange.js';
 
 /**
  * Divides something among clients whose number is unknown: a client may hold as much as is free. So one client holds at most
@@ -35,6 +35,38 @@ export class Shares {
     if (held > 0) this.#held.set(client, held);
     else this.#held.delete(client);
     this.#used -= amount;
+  }
+}
+
+/** After this time, use counts for a third. */
+const fadingMs = 1000;
+/** Use is not faded for each request. */
+const stepMs = 50;
+
+/** Use that fades. */
+export class FadingAccount implements Account {
+  readonly #weight: number;
+  #usedMs = 0;
+  #atMs = 0;
+
+  /** `weight`: how much more than others a user may use. */
+  constructor(weight = 1) {
+    this.#weight = weight;
+  }
+
+  charge(ms: number, nowMs: number): void {
+    if (nowMs - this.#atMs > stepMs) this.#fade(nowMs);
+    this.#usedMs += ms;
+  }
+
+  used(nowMs: number): number {
+    if (nowMs - this.#atMs > stepMs) this.#fade(nowMs);
+    return this.#usedMs / this.#weight;
+  }
+
+  #fade(nowMs: number): void {
+    this.#usedMs *= Math.exp((this.#atMs - nowMs) / fadingMs);
+    this.#atMs = nowMs;
   }
 }
 
@@ -116,9 +148,13 @@ export class ServerRequest implements HttpRequest {
     this.#gone.abort(reason);
   }
 
-  claim(user: string): boolean {
+  get account(): Account | undefined {
+    return this.peer.account;
+  }
+
+  claim(user: string, groups: readonly string[]): boolean {
     const { peer } = this;
-    if (peer.user !== user) peer.claim?.(user);
+    if (peer.user !== user) peer.claim?.(user, groups);
     if (this.#user !== undefined || this.#released) return true;
     if (!this.#shares.requests.take(user, 1)) return false;
     this.#user = user;

@@ -1,0 +1,72 @@
+/** What one client does to others, over both versions of HTTP, with a real server over etcd. */
+import t, { type Test } from 'tap';
+import { realClock } from '#apimachinery/clock.js';
+import { kubernetesDialect as dialect } from '#apimachinery/dialect.js';
+import { startEtcd } from '#test/etcd.js';
+import { clusterCredentials, startCompleteServer } from '#test/integration/apiserver/complete-server.js';
+import { floods, slowReaders } from '#test/integration/apiserver/floods/attacks.js';
+import { errands, tokenFile, Victim, withNodes } from '#test/integration/apiserver/floods/victims.js';
+import { openStore, withEtcd } from '#test/integration/apiserver/spec/spec-server.js';
+
+interface Place {
+  readonly port: number;
+  readonly work: ReturnType<typeof errands>;
+}
+
+async function start(t: Test): Promise<Place> {
+  const etcd = await startEtcd();
+  t.teardown(() => etcd.stop());
+  const { argv } = await clusterCredentials(t, dialect, tokenFile(1));
+  const server = await startCompleteServer(t, {
+    dialect,
+    argv: withNodes(argv),
+    store: openStore(etcd),
+    listens: true,
+  });
+  const port = server.address?.port ?? 0;
+  const work = errands(port);
+  t.teardown(() => work.close());
+  return { port, work };
+}
+
+t.test('floods of one client stop no others', withEtcd, async (t) => {
+  const { port, work } = await start(t);
+  const path = '/api/v1/namespaces/default/configmaps';
+  const administrator = new Victim('list', port, 'administrator');
+  for (let i = 0; i < 20; i++) {
+    const data = { a: 'x'.repeat(500_000) };
+    await administrator.send('POST', path, {
+      apiVersion: 'v1',
+      kind: 'ConfigMap',
+      metadata: { name: `large-${i}` },
+      data,
+    });
+  }
+  administrator.close();
+  const [readers1, readers2] = slowReaders(path);
+  // Only the administrator may list them, and attacks as well.
+  const readers = [
+    ['lists that are not read over HTTP/1.1', 100, readers1, 'administrator'],
+    ['lists that are not read over HTTP/2', 100, readers2, 'administrator'],
+  ] as const;
+  const rows = [
+    ...Object.entries(floods).flatMap(([name, [size, flood]]) => [
+      [`${name} of a user without rights`, size, flood, 'stranger-0'] as const,
+      [`${name} of anonymous clients`, size, flood, undefined] as const,
+    ]),
+    ...readers,
+  ];
+  for (const [name, size, flood, token] of rows) {
+    const attack = flood({ port, token, address: '127.0.1.1' }, size);
+    const least = name.includes('HTTP/2') || name.startsWith('cancelled') ? Math.ceil(size / 125) : size;
+    while (attack.begun() < least) await realClock.sleep(5);
+    await realClock.sleep(100);
+    for (const errand of work.all) {
+      for (const fresh of [false, true]) {
+        t.equal(await errand.run(fresh), errand.expected, `${name}: ${errand.name}${fresh ? ' anew' : ''}`);
+      }
+    }
+    attack.stop();
+    t.comment(`${name}: ${attack.begun()} begun, ${JSON.stringify([...attack.outcomes])}`);
+  }
+});
