@@ -119,6 +119,8 @@ export interface WatchListener {
    * pause until `resume`. Never throws.
    */
   events(batch: readonly ResourceEvent[], beginning: boolean): boolean;
+  /** Called once, when all initial events are passed; absent: it does not matter. Never throws. */
+  begun?(): void;
   /** Called once, at the end, with the error that iteration would have thrown. Never throws. */
   ended(failure?: { readonly error: unknown }): void;
 }

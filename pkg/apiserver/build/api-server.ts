@@ -8,6 +8,7 @@ import type { Auditor } from '#apiserver/audit/auditor.js';
 import { YamlReader } from '#apiserver/bodies/yaml-reader.js';
 import { buildEndpoints, type EndpointParts, remoteService } from '#apiserver/build/endpoints.js';
 import type { ServerEnvironment } from '#apiserver/build/environment.js';
+import { buildFlowControl, type FlowControlParts } from '#apiserver/build/flow-control.js';
 import { buildPipeline, type RequestAccess } from '#apiserver/build/pipeline.js';
 import { buildRegistry, type WriteParts } from '#apiserver/build/registry.js';
 import { buildResources, type ResourceParts, type ResourceSet } from '#apiserver/build/resources.js';
@@ -19,7 +20,6 @@ import { Responder } from '#apiserver/representation/respond.js';
 import type { ResourceTable } from '#apiserver/resources/resource-table.js';
 import { upgradeHandler } from '#apiserver/routing/upgrade.js';
 import type { Daemon } from '#daemon/daemon.js';
-import { ByteBudget } from '#http/server/byte-budget.js';
 import type { UpgradeHandler } from '#http/server/exchange.js';
 import { HttpsServer } from '#http/server/https-server.js';
 import { ResponseWriter } from '#http/server/response-writer.js';
@@ -59,6 +59,8 @@ export interface ApiServerOptions {
   readonly listen?: ListenOptions;
   readonly maxRequestsInFlight?: number;
   readonly maxMutatingRequestsInFlight?: number;
+  /** Shares the sum of both limits fairly among priority levels and flows; absent: the limits act as they are. */
+  readonly priorityAndFairness?: boolean;
   readonly requestTimeoutMs?: number;
   readonly minRequestTimeoutMs?: number;
   /** Whether containers may be privileged. */
@@ -82,6 +84,7 @@ export interface ApiServerOptions {
 const defaults = {
   maxRequestsInFlight: 400,
   maxMutatingRequestsInFlight: 200,
+  priorityAndFairness: false,
   requestTimeoutMs: 60_000,
   minRequestTimeoutMs: 1_800_000,
   allowPrivileged: true,
@@ -116,6 +119,7 @@ export class ApiServer implements Daemon {
   readonly #set: ResourceSet;
   readonly #responder: Responder;
   readonly #writer: ResponseWriter;
+  readonly #flowControl: FlowControlParts;
   readonly #yaml: YamlReader;
   readonly #auditor: Auditor | undefined;
   #server: HttpsServer | undefined;
@@ -139,6 +143,7 @@ export class ApiServer implements Daemon {
     const responder = new Responder(dialect, resources.codec, resources.gate('APIResponseCompression'));
     this.#responder = responder;
     this.#auditor = access.audit?.(resources.codec);
+    this.#flowControl = this.#makeFlowControl();
     this.#writer = this.#makeWriter();
     const registry = buildRegistry(environment, {
       resources,
@@ -157,19 +162,23 @@ export class ApiServer implements Daemon {
       metrics: resources.metrics,
       responder,
       yaml: this.#yaml,
-      limits: { readOnly: this.#options.maxRequestsInFlight, mutating: this.#options.maxMutatingRequestsInFlight },
+      flow: this.#flowControl.flow,
       requestTimeoutMs,
       passesOn: ({ info, request }) =>
         (info.resourceRequest && info.subresource === 'proxy') ||
         remoteService(aggregation, { info, request }) !== undefined,
     });
-    const { endpoint, router } = buildEndpoints(environment, endpoints, {
-      resources,
-      registry,
-      storages: dependencies.resources.storages,
-      address: () => this.#address,
-      isStopping: () => this.#stopping,
-    });
+    const { endpoint, router } = buildEndpoints(
+      environment,
+      { ...endpoints, paths: { ...endpoints.paths, ...this.#flowControl.paths } },
+      {
+        resources,
+        registry,
+        storages: dependencies.resources.storages,
+        address: () => this.#address,
+        isStopping: () => this.#stopping,
+      },
+    );
     const handle: PromptHandler = (request) => pipeline.run(request, endpoint);
     this.#handle =
       allowedOrigins.length === 0 ? handle : withCrossOrigin(handle, { allowedOrigins, newUID: environment.newUID });
@@ -251,6 +260,9 @@ export class ApiServer implements Daemon {
     // Ends with the caches, or is awaited below.
     custom.catch(() => undefined);
     for (const plugin of writes?.admission ?? []) plugin.start?.(closing);
+    const flow = this.#flowControl.start(closing);
+    // Ends with the caches, or is awaited below.
+    flow.catch(() => undefined);
     closing.addEventListener('abort', () => webhooks.close(), { once: true });
     closing.addEventListener('abort', () => this.#deps.release?.(), { once: true });
     if (beforeListening !== undefined) await Promise.race([beforeListening(), caches]);
@@ -259,7 +271,7 @@ export class ApiServer implements Daemon {
     this.#ready.resolve();
     this.#serving = true;
     environment.log.info('serving');
-    await caches;
+    await Promise.all([caches, flow]);
     await this.close();
   }
 
@@ -284,12 +296,26 @@ export class ApiServer implements Daemon {
     log.info({ host: listen.host, port: this.#address.port }, 'listening');
   }
 
+  #makeFlowControl(): FlowControlParts {
+    const { environment, resources } = this.#deps;
+    const options = this.#options;
+    return buildFlowControl(environment, {
+      isFair: options.priorityAndFairness,
+      limits: { readOnly: options.maxRequestsInFlight, mutating: options.maxMutatingRequestsInFlight },
+      requestTimeoutMs: options.requestTimeoutMs,
+      storages: resources.storages,
+      metrics: this.#set.metrics,
+      responses: {
+        bytes: options.responseMemoryBytes,
+        maxWaiting: maxWaitingResponses,
+        maxWaitMs: options.responseWaitMs,
+      },
+    });
+  }
+
   #makeWriter(): ResponseWriter {
     const { clock, turns } = this.#deps.environment;
-    const { requestTimeoutMs: limitMs, responseMemoryBytes: bytes, responseWaitMs: maxWaitMs, stallMs } = this.#options;
-    let budget: ByteBudget | undefined;
-    const refused = this.#set.metrics.responseMemory(() => budget);
-    budget = new ByteBudget({ clock, bytes, maxWaiting: maxWaitingResponses, maxWaitMs, refused });
-    return new ResponseWriter({ clock, turns, budget, limitMs, stallMs });
+    const { requestTimeoutMs: limitMs, stallMs } = this.#options;
+    return new ResponseWriter({ clock, turns, budget: this.#flowControl.budget, limitMs, stallMs });
   }
 }

@@ -6,7 +6,6 @@ import { parseAhead, smallBodyBytes } from '#apiserver/bodies/parse-ahead.js';
 import type { YamlReader } from '#apiserver/bodies/yaml-reader.js';
 import type { ServerEnvironment } from '#apiserver/build/environment.js';
 import type { RequestMetrics } from '#apiserver/http/request-metrics.js';
-import { type InFlightLimits, MaxInFlight } from '#apiserver/pipeline/max-in-flight.js';
 import { Pipeline, type PipelineOptions } from '#apiserver/pipeline/pipeline.js';
 import type { Responder } from '#apiserver/representation/respond.js';
 import type { Codec } from '#apiserver/resources/codec.js';
@@ -19,28 +18,17 @@ export interface RequestAccess {
   readonly audit?: ((codec: Codec) => Auditor) | undefined;
 }
 
-export interface PipelineSetup extends Required<Pick<PipelineOptions, 'passesOn' | 'requestTimeoutMs'>> {
+export interface PipelineSetup extends Required<Pick<PipelineOptions, 'flow' | 'passesOn' | 'requestTimeoutMs'>> {
   readonly access: RequestAccess;
-  readonly limits: InFlightLimits;
   readonly auditor: Auditor | undefined;
   readonly metrics: RequestMetrics;
   readonly responder: Responder;
   readonly yaml: YamlReader;
 }
 
-export function buildPipeline(
-  environment: ServerEnvironment,
-  { access, yaml, limits, ...setup }: PipelineSetup,
-): Pipeline {
+export function buildPipeline(environment: ServerEnvironment, { access, yaml, ...setup }: PipelineSetup): Pipeline {
   const { dialect, clock, turns, log, newUID, tracer } = environment;
   const { authenticator, authorizer } = access;
-  const { metrics } = setup;
-  const flow = new MaxInFlight({
-    limits,
-    exemptGroup: dialect.groups.masters,
-    refused: (kind, { request, info }) => metrics.dropped(kind, request, info),
-  });
-  metrics.inFlight(() => flow.current);
   return new Pipeline({
     ...setup,
     dialect,
@@ -49,7 +37,6 @@ export function buildPipeline(
     newUID,
     authenticator,
     authorizer,
-    flow,
     tracer,
     parseAhead: { aboveBytes: smallBodyBytes, parse: (request) => parseAhead(request, { dialect, turns, yaml }) },
   });

@@ -6,6 +6,7 @@ import type { ServerEnvironment } from '#apiserver/build/environment.js';
 import type { ApiServerValues } from '#apiserver/options/options.js';
 import type { WorkerLink } from '#apiserver/workers/worker-link.js';
 import { holdCertificate } from '#daemon/certificates/expirations.js';
+import { FeatureGates } from '#daemon/options/groups/feature-gates.js';
 import { loadServingCertificates, pairOf, servingFiles } from '#daemon/serving/serving-certificate.js';
 import { opensslCipher } from '#daemon/serving/tls-names.js';
 import type { ServerCapacity, TLSMaterial } from '#http/server/server-options.js';
@@ -69,6 +70,9 @@ function limitOptions(
   return {
     maxRequestsInFlight: part(values['max-requests-inflight']),
     maxMutatingRequestsInFlight: part(values['max-mutating-requests-inflight']),
+    priorityAndFairness:
+      values['enable-priority-and-fairness'] &&
+      new FeatureGates(values['feature-gates']).enabled('APIPriorityAndFairness'),
     requestTimeoutMs: values['request-timeout'],
     minRequestTimeoutMs: values['min-request-timeout'] * 1000,
     allowPrivileged: values['allow-privileged'],

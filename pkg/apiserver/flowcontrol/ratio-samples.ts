@@ -1,7 +1,4 @@
-/**
- * How much of a limit is in use: a sample for each millisecond, and the lowest and highest value within it, as the
- * `…_samples` and `…_watermarks` histograms of 1.24.
- */
+/** Observations of a ratio over time. */
 import type { HistogramSeries } from '#daemon/metrics/plain-series.js';
 
 export interface RatioHistograms {
@@ -10,6 +7,10 @@ export interface RatioHistograms {
   readonly high: HistogramSeries;
 }
 
+/**
+ * How much of a limit is in use: a sample for each millisecond, and the lowest and highest value within it, as the
+ * `…_samples` and `…_watermarks` histograms of 1.24.
+ */
 export class RatioSamples {
   readonly #histograms: RatioHistograms;
   #value = 0;
@@ -30,6 +31,11 @@ export class RatioSamples {
     this.#advance(nowMs);
     this.#value += delta;
     this.#mark();
+  }
+
+  /** Records changes that were noted before, in their order: instants and differences alternating. */
+  addAll(changes: Float64Array, count: number): void {
+    for (let i = 0; i < count; i += 2) this.add(changes[i] as number, changes[i + 1] as number);
   }
 
   /** Sets the limit. */

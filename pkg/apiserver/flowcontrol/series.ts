@@ -104,6 +104,11 @@ export class LevelSeries {
     for (let i = 0; i < bounds.length; i++) (this.#bounds[i] as CounterSeries).value = bounds[i] as number;
   }
 
+  /** Records the time that has passed. */
+  sample(nowMs: number): void {
+    for (const samples of [this.waiting, this.executing, this.seats]) samples.add(nowMs, 0);
+  }
+
   epochAdvanced(): void {
     this.#metrics.epochs.labels(this.name, 'true').inc();
   }

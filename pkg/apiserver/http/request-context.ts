@@ -33,6 +33,10 @@ export interface RequestContext {
   timings?: string[] | undefined;
   /** Time spent in webhooks: the sum of sequential calls, and the longest of each set of parallel calls. */
   webhookMs?: { inTurn: number; atOnce: number } | undefined;
+  /** Headers of the response, whatever it is. */
+  responseHeaders?: Readonly<Record<string, string>> | undefined;
+  /** Called when a watch has sent its initial events; later calls do nothing. */
+  initialized?: (() => void) | undefined;
   /** Audit event of the request; absent: it is not recorded. */
   readonly audit?: AuditTrail | undefined;
   /** Aborts when the client disconnects or the request times out. */

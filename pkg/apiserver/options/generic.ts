@@ -36,9 +36,9 @@ export const genericServerOptions = {
   'enable-priority-and-fairness': {
     type: 'bool',
     default: true,
-    inert: true,
     section,
-    meaning: 'Queue requests by priority level instead of only limiting their number.',
+    meaning:
+      'Share the sum of --max-requests-inflight and --max-mutating-requests-inflight fairly among priority levels, whose requests wait in queues, instead of applying each limit on its own.',
   },
   'external-hostname': {
     type: 'string',

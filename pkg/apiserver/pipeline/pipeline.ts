@@ -19,7 +19,7 @@ import type { AuditTrail, RequestContext } from '#apiserver/http/request-context
 import type { AfterTimeout } from '#apiserver/http/request-failures.js';
 import { isLongRunning, type RequestInfo, requestInfo } from '#apiserver/http/request-info.js';
 import type { RequestMetrics } from '#apiserver/http/request-metrics.js';
-import type { FlowControl } from '#apiserver/pipeline/flow-control.js';
+import type { FlowControl, Leave } from '#apiserver/pipeline/flow-control.js';
 import { impersonate } from '#apiserver/pipeline/impersonation.js';
 import { RequestScope } from '#apiserver/pipeline/request-scope.js';
 import { traced } from '#apiserver/pipeline/request-span.js';
@@ -154,6 +154,7 @@ export class Pipeline {
     response.headers['audit-id'] = auditId;
     response.headers['cache-control'] ??= 'no-cache, private';
     if (warnings.length > 0) response.headers['warning'] = warnings.map(warningHeader).join(', ');
+    if (scope?.responseHeaders !== undefined) Object.assign(response.headers, scope.responseHeaders);
     if (scope?.timings !== undefined) response.headers['server-timing'] = scope.timings.join(', ');
     if (scope?.audit === undefined) return response;
     return scope.authenticated ? scope.audit.answered(response) : scope.audit.refused(response);
@@ -265,12 +266,12 @@ export class Pipeline {
   }
 
   /** Calls `leave` when the request has its response. */
-  #entered(scope: RequestScope, endpoint: Endpoint, leave: () => void): MaybePromise<ApiResponse> {
+  #entered(scope: RequestScope, endpoint: Endpoint, leave: Leave): MaybePromise<ApiResponse> {
     try {
       const ahead = this.#parseAhead(scope.request);
       const answer = ahead === undefined ? endpoint(scope) : ahead.then(() => endpoint(scope));
       if (answer instanceof Promise) return leaveAfter(answer, leave);
-      leave();
+      leave(answer);
       return answer;
     } catch (error) {
       leave();
@@ -294,10 +295,10 @@ export class Pipeline {
 }
 
 /** Like `answer.finally(leave)`, with fewer promises. */
-function leaveAfter(answer: Promise<ApiResponse>, leave: () => void): Promise<ApiResponse> {
+function leaveAfter(answer: Promise<ApiResponse>, leave: Leave): Promise<ApiResponse> {
   return answer.then(
     (response) => {
-      leave();
+      leave(response);
       return response;
     },
     (error: unknown) => {

@@ -18,6 +18,8 @@ export class RequestScope implements RequestContext, Expiring {
   user = anonymous;
   timings: string[] | undefined;
   webhookMs: RequestContext['webhookMs'];
+  responseHeaders: RequestContext['responseHeaders'];
+  initialized: RequestContext['initialized'];
   authenticated = false;
   audit: RequestAudit | undefined;
   dueMs = Number.POSITIVE_INFINITY;

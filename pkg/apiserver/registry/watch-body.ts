@@ -32,6 +32,8 @@ export interface WatchBodyOptions {
   readonly encoder: FrameEncoder;
   /** Aborts when the client disconnects. */
   readonly cancellation: Cancellation;
+  /** Called when the initial events are sent. */
+  readonly initialized?: (() => void) | undefined;
 }
 
 /** Ends a session that is no longer needed; shared, because creating errors is expensive. */
@@ -55,6 +57,7 @@ export class WatchBody extends SourceBody implements WatchListener {
   readonly #cancellation: Cancellation;
   /** Options that only `start` uses. */
   #beginning: Pick<WatchBodyOptions, 'info' | 'lifetimeMs' | 'bookmarks'> | undefined;
+  #initialized: (() => void) | undefined;
   #sink: BodySink | undefined;
   #series: WatchEventSeries | undefined;
   #closed: (() => void) | undefined;
@@ -76,6 +79,7 @@ export class WatchBody extends SourceBody implements WatchListener {
     this.#encoder = encoder;
     this.#cancellation = cancellation;
     this.#beginning = options;
+    this.#initialized = options.initialized;
     for (const signal of [cancellation, registry.watches.closing])
       signal.addEventListener('abort', this, { once: true });
     resource.retired?.addEventListener('abort', this);
@@ -168,6 +172,12 @@ export class WatchBody extends SourceBody implements WatchListener {
   #prepared(event: ResourceEvent): MaybePromise<LargeView | undefined> {
     const steps = event.type === 'BOOKMARK' ? undefined : this.#encoder.prepare?.(event.entry);
     return steps && inSteps(steps, () => this.#registry.turns.pause());
+  }
+
+  /** Called by the session. */
+  begun(): void {
+    this.#initialized?.();
+    this.#initialized = undefined;
   }
 
   /** Called by the session. */

@@ -63,7 +63,7 @@ export async function openWatch(operation: Operation<WatchContext>, form: Negoti
     ...(match === undefined ? {} : { match, selection: selectionName(resource, context.info) }),
     ...(only === undefined ? {} : { only }),
   });
-  const { cancellation, info } = context;
+  const { cancellation, info, initialized } = context;
   const body = new WatchBody({
     registry,
     resource,
@@ -74,6 +74,7 @@ export async function openWatch(operation: Operation<WatchContext>, form: Negoti
     encoder,
     info,
     cancellation,
+    initialized,
   });
   try {
     await session.opened();

@@ -44,6 +44,11 @@ export class LazyStorage implements ResourceStorage {
     return this.#cache !== undefined;
   }
 
+  /** Number of objects; undefined before the first request. */
+  get size(): number | undefined {
+    return this.#cache?.size;
+  }
+
   #storage(): WatchCache {
     if (this.#cache === undefined) {
       this.#cache = this.#options.make();

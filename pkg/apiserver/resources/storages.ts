@@ -53,6 +53,8 @@ export interface ResourceStoragesOptions {
 interface Stored {
   readonly cache: WatchCache;
   readonly form: ResourceInfo;
+  /** Groups that serve the objects. */
+  readonly groups: ReadonlySet<string>;
 }
 
 export class ResourceStorages {
@@ -106,7 +108,11 @@ export class ResourceStorages {
         const ownOptions = { ...place, resource, transformer, awaitsHistory: true, bulk, upgraded };
         return [
           name,
-          { form, cache: new WatchCache({ ...rest, ...ownOptions, packing, decode: decodeOf(form, decode) }) },
+          {
+            form,
+            groups: new Set(infos.map(({ groupName }) => groupName)),
+            cache: new WatchCache({ ...rest, ...ownOptions, packing, decode: decodeOf(form, decode) }),
+          },
         ];
       }),
     );
@@ -180,6 +186,13 @@ export class ResourceStorages {
   /** The caches, for metrics. */
   counted(): readonly Counted[] {
     return [...this.#stored.values()].map(({ cache }) => cache);
+  }
+
+  /** Objects of a resource; undefined where it is not stored here, or not read yet. */
+  sizeOf(group: string, resource: string): number | undefined {
+    const stored = this.#stored.get(resource);
+    if (stored?.groups.has(group) === true) return stored.cache.size;
+    return this.#custom.get(`${resource}.${group}`)?.size;
   }
 
   /** The names (`secrets`, `deployments.apps`) that no stored resource has. */

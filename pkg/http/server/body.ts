@@ -23,11 +23,18 @@ export abstract class LongBody implements AsyncIterable<Buffer> {
   readonly held: number | undefined = undefined;
   /** Absent for nearly all watches. */
   listeners: BodyListener[] | undefined;
+  #ends: (() => void)[] | undefined;
 
   /** Must be called before the body is consumed. */
   follow(listener: BodyListener): void {
     this.listeners ??= [];
     this.listeners.push(listener);
+  }
+
+  /** Like `follow` for the end alone, without a cost per part. */
+  onEnd(ended: () => void): void {
+    this.#ends ??= [];
+    this.#ends.push(ended);
   }
 
   /** Called by the consumer of a body with listeners: a part was sent. */
@@ -38,8 +45,11 @@ export abstract class LongBody implements AsyncIterable<Buffer> {
   /** Called by the consumer at the end. Idempotent. */
   over(): void {
     const { listeners = [] } = this;
+    const ends = this.#ends ?? [];
     this.listeners = undefined;
+    this.#ends = undefined;
     for (const listener of listeners) listener.ended();
+    for (const ended of ends) ended();
   }
 
   /** For readers in this process. */

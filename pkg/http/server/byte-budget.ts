@@ -26,12 +26,20 @@ const retryAfterSeconds = 1;
 
 export class ByteBudget {
   readonly #options: ByteBudgetOptions;
+  #bytes: number;
   #used = 0;
   /** In order of arrival, so that small responses do not overtake a large one for ever. */
   readonly #line = new Set<Waiting>();
 
   constructor(options: ByteBudgetOptions) {
     this.#options = options;
+    this.#bytes = options.bytes;
+  }
+
+  /** Sets the budget; what is in use stays so. */
+  resize(bytes: number): void {
+    this.#bytes = bytes;
+    this.#admit();
   }
 
   /** Bytes in use. */
@@ -41,7 +49,7 @@ export class ByteBudget {
 
   /** Whether a response may use `bytes` although fewer suffice: a quarter of the budget is for that. */
   isAmpleFor(bytes: number): boolean {
-    return (this.#used + bytes) * 4 <= this.#options.bytes;
+    return (this.#used + bytes) * 4 <= this.#bytes;
   }
 
   /** Waiting responses. */
@@ -54,7 +62,8 @@ export class ByteBudget {
    * with Retry-After if the queue is full or the wait too long, and the signal's reason if it aborts.
    */
   async take(bytes: number, gone: { readonly signal: AbortSignal }): Promise<() => void> {
-    const { bytes: budget, maxWaiting } = this.#options;
+    const { maxWaiting } = this.#options;
+    const budget = this.#bytes;
     const part = Math.min(bytes, budget);
     if (this.#line.size === 0 && this.#used + part <= budget) this.#used += part;
     else if (this.#line.size >= maxWaiting) throw this.#busy();
@@ -97,7 +106,7 @@ export class ByteBudget {
 
   #admit(): void {
     for (const { bytes, admit } of this.#line) {
-      if (this.#used + bytes > this.#options.bytes) return;
+      if (this.#used + bytes > this.#bytes) return;
       this.#used += bytes;
       admit();
     }

@@ -3,6 +3,7 @@ import type { Duplex, Readable } from 'node:stream';
 import type { MaybePromise } from '#apimachinery/async/steps.js';
 import type { Cancellation, LazyAbort } from '#apimachinery/cancellation.js';
 import type { Body } from '#http/server/body.js';
+import type { ByteBudget } from '#http/server/byte-budget.js';
 
 export interface HttpRequest {
   readonly method: string;
@@ -57,6 +58,8 @@ export interface HttpResponse {
   /** Values of `Set-Cookie`, the only header that cannot be joined; absent: none. */
   readonly cookies?: readonly string[] | undefined;
   readonly body: Body | undefined;
+  /** The memory that the response may hold; absent: the server's. */
+  budget?: ByteBudget | undefined;
 }
 
 /** Returns without a promise if the response is ready. Never throws. */

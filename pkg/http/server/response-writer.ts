@@ -66,11 +66,11 @@ export class ResponseWriter {
 
   async #whole(
     exchange: Exchange,
-    { status, headers, cookies }: HttpResponse,
+    { status, headers, cookies, budget = this.#options.budget }: HttpResponse,
     body: Buffer,
     gone: Gone,
   ): Promise<void> {
-    const give = await this.#options.budget.take(body.length, gone);
+    const give = await budget.take(body.length, gone);
     const sending = new Sending(exchange, this.#options);
     try {
       exchange.head(status, headers, cookies);
@@ -84,10 +84,13 @@ export class ResponseWriter {
   }
 
   async #parts(exchange: Exchange, response: HttpResponse, body: PartsBody, gone: Gone): Promise<void> {
-    const { budget, turns } = this.#options;
-    const { status, headers, cookies } = response;
+    const { turns } = this.#options;
+    const { status, headers, cookies, budget = this.#options.budget } = response;
     const size = body.isLarge && budget.isAmpleFor(heldPieces * largePieces.bytes) ? largePieces : smallPieces;
-    const give = await budget.take(memoryOf(body, size), gone);
+    const give = await budget.take(memoryOf(body, size), gone).catch((error: unknown) => {
+      body.over();
+      throw error;
+    });
     const sending = new Sending(exchange, this.#options);
     const buffers = [this.#buffers.take(size.bytes), this.#buffers.take(size.bytes)] as const;
     try {
@@ -107,10 +110,10 @@ export class ResponseWriter {
 
   /** A source whose end depends on this server only. */
   async #limited(exchange: Exchange, response: HttpResponse, body: SourceBody, gone: Gone): Promise<void> {
-    const { status, headers, cookies } = response;
+    const { status, headers, cookies, budget = this.#options.budget } = response;
     let give: (() => void) | undefined;
     try {
-      give = await this.#options.budget.take(memoryOf(body, smallPieces), gone);
+      give = await budget.take(memoryOf(body, smallPieces), gone);
       if (body.length !== undefined) headers['content-length'] = String(body.length);
       exchange.head(status, headers, cookies);
       exchange.flush();

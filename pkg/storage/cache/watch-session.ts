@@ -116,6 +116,7 @@ export class WatchSession implements ResourceWatch {
     } catch (error) {
       return this.#over({ error });
     }
+    listener.begun?.();
     this.#resumed = this.#pump;
     this.#pump();
   }
