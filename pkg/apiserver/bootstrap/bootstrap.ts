@@ -1,6 +1,5 @@
 /** Creates or completes the cluster's own objects at every start. */
 import { namespaces } from '#api/core/v1/resources.gen.js';
-import { flowschemas, prioritylevelconfigurations } from '#api/flowcontrol/v1beta2/resources.gen.js';
 import type { ApiObjectShape } from '#api/meta/object.js';
 import { clusterrolebindings, clusterroles, rolebindings, roles } from '#api/rbac/v1/resources.gen.js';
 import type {
@@ -19,7 +18,7 @@ import { uncoveredRules } from '#apiserver/authorization/rbac/rule-coverage.js';
 import { bootstrapClusterRoleBindings, bootstrapRoleBindings, bootstrapRoles } from '#apiserver/bootstrap/bindings.js';
 import { bootstrapClusterRoles } from '#apiserver/bootstrap/cluster-roles.js';
 import type { Gate } from '#apiserver/bootstrap/controller-roles.js';
-import { bootstrapFlowSchemas, bootstrapPriorityLevels } from '#apiserver/bootstrap/flow-control.js';
+import { ensureFlowControlObjects } from '#apiserver/bootstrap/flow-control-ensurer.js';
 import { systemPriorityClasses } from '#apiserver/bootstrap/priority-classes.js';
 import type { Client } from '#client/client.js';
 
@@ -43,11 +42,9 @@ export async function bootstrapNamespaces(client: Client, signal?: AbortSignal):
  */
 export async function bootstrapCluster(options: BootstrapOptions, signal?: AbortSignal): Promise<void> {
   const { client } = options;
-  const { dialect } = client;
   await Promise.all([
     ensure(client, priorityclasses, systemPriorityClasses, signal),
-    ensure(client, prioritylevelconfigurations, bootstrapPriorityLevels(dialect), signal),
-    ensure(client, flowschemas, bootstrapFlowSchemas(dialect), signal),
+    ensureFlowControlObjects(client, signal),
     bootstrapRbac(options, signal),
   ]);
 }

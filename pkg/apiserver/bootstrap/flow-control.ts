@@ -25,7 +25,12 @@ const levels: Readonly<Record<string, Level>> = {
 };
 const queueLengthLimit = 50;
 
-const autoUpdate = (dialect: Dialect) => ({ [`apf.${dialect.labelDomain}/autoupdate-spec`]: 'true' });
+/** Annotation: whether this server updates the object's spec. */
+export function autoUpdateKey(dialect: Dialect): string {
+  return `apf.${dialect.labelDomain}/autoupdate-spec`;
+}
+
+const autoUpdate = (dialect: Dialect) => ({ [autoUpdateKey(dialect)]: 'true' });
 
 export function bootstrapPriorityLevels(dialect: Dialect): PriorityLevelConfiguration[] {
   const annotations = autoUpdate(dialect);

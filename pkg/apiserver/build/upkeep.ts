@@ -5,6 +5,7 @@ import { ipFamily } from '#apimachinery/net/ip.js';
 import type { Aggregation } from '#apiserver/aggregation/aggregation.js';
 import { RangeRepair } from '#apiserver/allocators/range-repair.js';
 import { ApiService } from '#apiserver/bootstrap/api-service.js';
+import { keepFlowControlObjects } from '#apiserver/bootstrap/flow-control-ensurer.js';
 import { keepFlowSchemaStatus } from '#apiserver/bootstrap/flow-schema-status.js';
 import type { ApiServer } from '#apiserver/build/api-server.js';
 import type { AuthenticationParts } from '#apiserver/build/authentication.js';
@@ -75,7 +76,7 @@ export async function keepUp(parts: UpkeepParts, setup: UpkeepSetup, signal: Abo
     aggregation.documents.run(signal),
     aggregation.keepAvailability(client, signal),
     ...setup.work,
-    keepFlowSchemaStatus({ reader, client, clock, log }, signal),
+    ...keepFlowControl(parts, client, signal),
     server.servesDefinitions
       ? new DefinitionController({ reader, client, clock, turns, exceeded: server.exceeded, log }).run(signal)
       : undefined,
@@ -97,6 +98,21 @@ export async function keepUp(parts: UpkeepParts, setup: UpkeepSetup, signal: Abo
     aborted(signal),
   ]);
   await recorder.close();
+}
+
+/** The objects that configure priority and fairness. */
+function keepFlowControl(
+  { storage, dependencies, serving }: UpkeepParts,
+  client: Client,
+  signal: AbortSignal,
+): readonly Promise<void>[] {
+  if (serving.options.priorityAndFairness !== true) return [];
+  const { clock, log } = dependencies.environment;
+  const { reader } = storage;
+  return [
+    keepFlowSchemaStatus({ reader, client, clock, log }, signal),
+    keepFlowControlObjects({ client, clock, log }, signal),
+  ];
 }
 
 /** Reloads the serving certificate and the client authorities when their files change. */

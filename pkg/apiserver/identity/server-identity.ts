@@ -14,6 +14,7 @@ import type { FeatureGateName } from '#daemon/options/groups/feature-gate-table.
 /** Feature gates of the server itself, besides those of kinds. */
 export const serverGates: readonly FeatureGateName[] = [
   'APIListChunking',
+  'APIPriorityAndFairness',
   'APIResponseCompression',
   'APIServerIdentity',
   'APIServerTracing',

@@ -34,7 +34,7 @@ const settled = new Set(['storage-backend', 'audit-log-version', 'audit-webhook-
 
 /** Settings that are being built. */
 const pending = new Set(
-  `enable-priority-and-fairness egress-selector-config-file admission-control external-hostname livez-grace-period
+  `egress-selector-config-file admission-control external-hostname livez-grace-period
   shutdown-send-retry-after max-connection-bytes-per-sec enable-garbage-collector delete-collection-workers watch-cache
   default-watch-cache-size watch-cache-sizes authentication-token-webhook-cache-ttl authentication-token-webhook-config-file
   authentication-token-webhook-version authorization-policy-file authorization-webhook-cache-authorized-ttl

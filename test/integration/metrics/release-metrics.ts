@@ -58,9 +58,34 @@ apiserver_cache_list_returned_objects_total counter ALPHA resource_prefix
 apiserver_cache_list_total counter ALPHA index resource_prefix
 apiserver_crd_webhook_conversion_duration_seconds histogram ALPHA crd_name from_version succeeded to_version
 apiserver_current_inflight_requests gauge STABLE request_kind
+apiserver_current_inqueue_requests gauge ALPHA request_kind
 apiserver_dropped_requests_total counter ALPHA request_kind
 apiserver_envelope_encryption_dek_cache_fill_percent gauge ALPHA
 apiserver_envelope_encryption_dek_cache_inter_arrival_time_seconds histogram ALPHA transformation_type
+apiserver_flowcontrol_current_executing_requests gauge ALPHA flow_schema priority_level
+apiserver_flowcontrol_current_inqueue_requests gauge ALPHA flow_schema priority_level
+apiserver_flowcontrol_current_r gauge ALPHA priority_level
+apiserver_flowcontrol_dispatch_r gauge ALPHA priority_level
+apiserver_flowcontrol_dispatched_requests_total counter ALPHA flow_schema priority_level
+apiserver_flowcontrol_epoch_advance_total counter ALPHA priority_level success
+apiserver_flowcontrol_latest_s gauge ALPHA priority_level
+apiserver_flowcontrol_next_discounted_s_bounds gauge ALPHA bound priority_level
+apiserver_flowcontrol_next_s_bounds gauge ALPHA bound priority_level
+apiserver_flowcontrol_priority_level_request_count_samples histogram ALPHA phase priority_level
+apiserver_flowcontrol_priority_level_request_count_watermarks histogram ALPHA mark phase priority_level
+apiserver_flowcontrol_priority_level_seat_count_samples histogram ALPHA phase priority_level
+apiserver_flowcontrol_priority_level_seat_count_watermarks histogram ALPHA mark phase priority_level
+apiserver_flowcontrol_read_vs_write_request_count_samples histogram ALPHA phase request_kind
+apiserver_flowcontrol_read_vs_write_request_count_watermarks histogram ALPHA mark phase request_kind
+apiserver_flowcontrol_rejected_requests_total counter ALPHA flow_schema priority_level reason
+apiserver_flowcontrol_request_concurrency_in_use gauge ALPHA flow_schema priority_level
+apiserver_flowcontrol_request_concurrency_limit gauge ALPHA priority_level
+apiserver_flowcontrol_request_dispatch_no_accommodation_total counter ALPHA flow_schema priority_level
+apiserver_flowcontrol_request_execution_seconds histogram ALPHA flow_schema priority_level type
+apiserver_flowcontrol_request_queue_length_after_enqueue histogram ALPHA flow_schema priority_level
+apiserver_flowcontrol_request_wait_duration_seconds histogram ALPHA execute flow_schema priority_level
+apiserver_flowcontrol_watch_count_samples histogram ALPHA flow_schema priority_level
+apiserver_flowcontrol_work_estimated_seats histogram ALPHA flow_schema priority_level
 apiserver_init_events_total counter ALPHA resource
 apiserver_longrunning_requests gauge ALPHA component group resource scope subresource verb version
 apiserver_request_aborts_total counter ALPHA group resource scope subresource verb version
@@ -200,9 +225,7 @@ export const leftOut: Readonly<Record<string, string>> = {
   aggregator_openapi_: 'the documents of other API servers are not merged',
   apiserver_client_certificate_expiration_seconds:
     'how long a certificate still lasts is not looked at for each request',
-  apiserver_current_inqueue_requests: 'requests wait in no queue: they are served or refused',
   apiserver_egress_dialer_: 'there is no egress proxy',
-  apiserver_flowcontrol_: 'priority levels are stored, but requests are limited by their kind only',
   apiserver_kube_aggregator_: 'certificates of an outdated form are refused, not counted',
   apiserver_longrunning_gauge: 'deprecated since 1.23, and hidden in 1.24',
   apiserver_registered_watchers: 'deprecated since 1.23, and hidden in 1.24',

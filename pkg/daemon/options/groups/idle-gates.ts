@@ -24,7 +24,6 @@ const otherSystem = never('nodes run Linux only');
 const unread = always('release 1.24 does not read the gate, either: the feature stays on');
 
 const idle: Readonly<Partial<Record<FeatureGateName, IdleGate>>> = {
-  APIPriorityAndFairness: never('only the number of requests in flight is limited'),
   ExecProbeTimeout: always('commands of probes always have a deadline'),
   NodeOutOfServiceVolumeDetach: never('taints of nodes do not detach volumes'),
   ServiceIPStaticSubrange: never('cluster IPs are allocated from the whole range'),
