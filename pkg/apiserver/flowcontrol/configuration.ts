@@ -57,29 +57,29 @@ export interface Observed {
 }
 
 export function planConfiguration({ schemas, levels, busy, mandatory, seats }: Observed): Plan {
-  const wanted = new Map<string, LevelConfiguration>();
+  const desired = new Map<string, LevelConfiguration>();
   for (const level of levels) {
     const configuration = levelConfiguration(level);
-    if (configuration !== undefined) wanted.set(configuration.name, configuration);
+    if (configuration !== undefined) desired.set(configuration.name, configuration);
   }
-  const usable = schemas.filter((schema) => wanted.has(levelOf(schema)));
+  const usable = schemas.filter((schema) => desired.has(levelOf(schema)));
   const planned = withMandatory(inOrder(usable), mandatory.schemas);
   const quiescing = new Set<string>();
   for (const level of mandatory.levels.map(levelConfiguration)) {
-    if (level !== undefined && !wanted.has(level.name)) wanted.set(level.name, level);
+    if (level !== undefined && !desired.has(level.name)) desired.set(level.name, level);
   }
   for (const level of busy) {
-    if (wanted.has(level.name)) continue;
-    wanted.set(level.name, level);
+    if (desired.has(level.name)) continue;
+    desired.set(level.name, level);
     quiescing.add(level.name);
   }
-  const shares = [...wanted.values()].reduce((sum, level) => sum + (level.shares ?? 0), 0);
+  const shares = [...desired.values()].reduce((sum, level) => sum + (level.shares ?? 0), 0);
   const limitOf = ({ shares: own }: LevelConfiguration) =>
     own === undefined ? undefined : Math.ceil((seats * own) / shares);
   return {
     schemas: planned.map((schema) => ({ schema, level: levelOf(schema) })),
     levels: new Map(
-      [...wanted].map(([name, configuration]) => [
+      [...desired].map(([name, configuration]) => [
         name,
         { configuration, limit: limitOf(configuration), quiescing: quiescing.has(name) },
       ]),

@@ -42,15 +42,15 @@ function setup({ limit = 1, queueLengthLimit = 5 } = {}) {
     const configuration = { name, uid: `uid-${name}`, shares, queuing: shares === undefined ? undefined : queuing };
     const planned = { configuration, limit: shares === undefined ? undefined : limit, quiescing: false };
     const budget = new ByteBudget({ clock, bytes: 1000, maxWaiting: 1, maxWaitMs: 1 });
-    const made = new PriorityLevel(planned, {
+    const result = new PriorityLevel(planned, {
       clock,
       series: series.level(name, 0),
       waitLimitMs: 15_000,
       budget: shares === undefined ? undefined : budget,
       drained: () => undefined,
     });
-    made.apply(planned);
-    return made;
+    result.apply(planned);
+    return result;
   };
   const limited = level('limited', 1);
   const schema = (name: string, user: string): FlowSchema => ({

@@ -181,8 +181,8 @@ export class Fairness implements FlowControl {
       this.#classified.set(user, kinds);
     }
     const kind = kindOf(info);
-    const known = kinds.get(kind);
-    if (known !== undefined) return known;
+    const cached = kinds.get(kind);
+    if (cached !== undefined) return cached;
     if (kinds.size >= maxKinds) kinds.clear();
     const schemas = this.#schemas;
     const schema = schemas.find((each) => matchesSchema(each.schema, context)) ?? schemas.at(-1);

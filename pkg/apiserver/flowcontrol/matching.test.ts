@@ -46,8 +46,8 @@ t.test('subjects', async (t) => {
     [{ kind: 'Robot' }, 'bob', [], false],
   ];
   for (const [subject, user, groups, matches] of rows) {
-    const found = matchesSchema(schema({ subjects: [subject], ...everything }), digest('GET', '/x', user, groups));
-    t.equal(found, matches, `${JSON.stringify(subject)} and ${user} of ${groups}`);
+    const result = matchesSchema(schema({ subjects: [subject], ...everything }), digest('GET', '/x', user, groups));
+    t.equal(result, matches, `${JSON.stringify(subject)} and ${user} of ${groups}`);
   }
 });
 
