@@ -18,15 +18,27 @@ import { badRequest, type FieldFailure, invalid } from '#apimachinery/errors/sta
 import { invalidValue } from '#apimachinery/validation/failure.js';
 import { FieldPath } from '#apimachinery/validation/path.js';
 import { membersOf } from '#apimachinery/validation/unions.js';
-import type { AuthorizationAttributes, Authorizer } from '#apiserver/authorization/authorizer.js';
+import type {
+  AuthorizationAttributes,
+  AuthorizationDecision,
+  Authorizer,
+} from '#apiserver/authorization/authorizer.js';
 import type { RuleResolver } from '#apiserver/authorization/rule-resolver.js';
 import type { UserInfo } from '#apiserver/http/exchange.js';
+import type { RequestContext } from '#apiserver/http/request-context.js';
 import type { VirtualResource } from '#apiserver/resources/endpoints.js';
+
+interface Explainer {
+  /** Annotations of the answer, about the request of the review; `client` sends the review. */
+  annotations(request: AuthorizationAttributes, client: UserInfo): Promise<Readonly<Record<string, string>>>;
+}
 
 export interface AccessReviewOptions {
   readonly dialect: Dialect;
   readonly authorizer: Authorizer;
   readonly rules: RuleResolver;
+  /** Explains decisions to clients that opt in. Absent: never. */
+  readonly explainer?: Explainer | undefined;
 }
 
 export function accessReviews(options: AccessReviewOptions): VirtualResource[] {
@@ -35,27 +47,21 @@ export function accessReviews(options: AccessReviewOptions): VirtualResource[] {
     {
       ...base,
       resource: 'subjectaccessreviews',
-      async handle({ object }) {
+      async handle({ object, context }) {
         const review = object as SubjectAccessReview;
         refuse(options, validateAccessReview(review));
-        return {
-          ...review,
-          status: await answer(options, review.spec, subjectOf(review.spec)),
-        };
+        return answered(options, review, subjectOf(review.spec), context);
       },
     },
     {
       ...base,
       resource: 'localsubjectaccessreviews',
-      async handle({ object, namespace }) {
+      async handle({ object, namespace, context }) {
         const review = object as LocalSubjectAccessReview;
         refuse(options, validateLocalAccessReview(review));
         if (review.spec?.resourceAttributes?.namespace !== namespace)
           throw badRequest(`spec.resourceAttributes.namespace must match namespace: ${namespace}`);
-        return {
-          ...review,
-          status: await answer(options, review.spec, subjectOf(review.spec)),
-        };
+        return answered(options, review, subjectOf(review.spec), context);
       },
     },
     {
@@ -64,7 +70,7 @@ export function accessReviews(options: AccessReviewOptions): VirtualResource[] {
       async handle({ object, context }) {
         const review = object as SelfSubjectAccessReview;
         refuse(options, validateSelfAccessReview(review));
-        return { ...review, status: await answer(options, review.spec, context.user) };
+        return answered(options, review, context.user, context);
       },
     },
     {
@@ -91,12 +97,22 @@ function refuse({ dialect }: AccessReviewOptions, failures: FieldFailure[]): voi
   if (failures.length > 0) throw invalid({ group: dialect.groupName('authorization'), kind: '' }, '', failures);
 }
 
-async function answer(
-  { authorizer }: AccessReviewOptions,
-  spec: SelfSubjectAccessReviewSpec | undefined,
+type AccessReview = SubjectAccessReview | SelfSubjectAccessReview | LocalSubjectAccessReview;
+
+async function answered<R extends AccessReview>(
+  { authorizer, explainer }: AccessReviewOptions,
+  review: R,
   user: UserInfo,
-): Promise<SubjectAccessReviewStatus> {
-  const decided = await authorizer.authorize(attributesOf(spec ?? {}, user));
+  { info, user: client }: RequestContext,
+): Promise<R> {
+  const attributes = attributesOf(review.spec ?? {}, user);
+  const status = statusOf(await authorizer.authorize(attributes));
+  if (explainer === undefined || info.query.get('explain') !== 'true') return { ...review, status };
+  const annotations = await explainer.annotations(attributes, client);
+  return { ...review, metadata: { ...review.metadata, annotations }, status };
+}
+
+function statusOf(decided: AuthorizationDecision): SubjectAccessReviewStatus {
   return {
     allowed: decided.decision === 'allow',
     ...(decided.decision === 'deny' ? { denied: true } : {}),

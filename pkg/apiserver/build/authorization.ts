@@ -10,6 +10,7 @@ import {
   WaitingAuthorizer,
 } from '#apiserver/authorization/authorize.js';
 import type { Authorizer } from '#apiserver/authorization/authorizer.js';
+import { ReviewExplainer } from '#apiserver/authorization/explain/review-explainer.js';
 import { NodeAuthorizer } from '#apiserver/authorization/node/node-authorizer.js';
 import { NodeGraph } from '#apiserver/authorization/node/node-graph.js';
 import { RbacAuthorizer } from '#apiserver/authorization/rbac/rbac-authorizer.js';
@@ -31,6 +32,8 @@ export interface AuthorizationParts {
   readonly authorizer: Authorizer;
   /** The rules of all modes. */
   readonly rules: RuleResolver;
+  /** Present in the RBAC mode. */
+  readonly explainer: ReviewExplainer | undefined;
   /** Present in the RBAC mode. */
   readonly rbac: { readonly index: RbacIndex; readonly authorizer: RbacAuthorizer } | undefined;
   /** Starts the authorizers' caches; resolves when they are filled. */
@@ -63,10 +66,12 @@ export async function buildAuthorization(
   const privileged = new PrivilegedGroupAuthorizer([dialect.groups.masters]);
   const union = new UnionAuthorizer([privileged, ...modes.map((mode) => mode.authorizer)]);
   const authorizer = new WaitingAuthorizer({ authorizer: union, clock });
+  const rbac = modes.find((mode) => mode.rbac !== undefined)?.rbac;
   return {
+    explainer: rbac && new ReviewExplainer({ dialect, authorizer, index: rbac.index }),
     authorizer,
     rules: new UnionResolver(modes.map((mode) => mode.rules)),
-    rbac: modes.find((mode) => mode.rbac !== undefined)?.rbac,
+    rbac,
     start: async (signal) => {
       await Promise.all(modes.map((mode) => mode.start?.(signal)));
       authorizer.ready();

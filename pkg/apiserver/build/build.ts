@@ -104,7 +104,12 @@ export async function buildApiServer(setup: ApiServerSetup): Promise<CompleteApi
   const { authenticator, authorities, tokens, audiences, issuer } = authentication;
   const authorization = await buildAuthorization(values, environment, reader);
   const { authorizer } = authorization;
-  const reviews: VirtualResource[] = accessReviews({ dialect, authorizer, rules: authorization.rules });
+  const reviews: VirtualResource[] = accessReviews({
+    dialect,
+    authorizer,
+    rules: authorization.rules,
+    explainer: authorization.explainer,
+  });
   const services = storage.stores.of('', 'services');
   const network = buildServiceNetwork({ values, store: services, random, dialect, metrics });
   const workers = worker?.place.workers ?? 1;

@@ -171,6 +171,42 @@ for (const [dialect, version] of [
   });
 }
 
+t.test('a review explains a refusal to a client that asks for it', async (t) => {
+  const dialect = orchDialect;
+  const { as, version } = await setUp(t, dialect, async () => ['--authorization-mode=RBAC']);
+  const [rbac, group] = [dialect.apiVersion('rbac', 'v1'), dialect.groupName('rbac')];
+  const root = as('root', dialect.groups.masters);
+  const create = async (path: string, object: object) => t.equal((await root.send('POST', path, object)).status, 201);
+  const inNamespace = `/apis/${rbac}/namespaces/default`;
+  const rules = [{ apiGroups: [''], resources: ['pods'], verbs: ['get'] }];
+  await create(`${inNamespace}/roles`, { apiVersion: rbac, kind: 'Role', metadata: { name: 'reader' }, rules });
+  const roleRef = { apiGroup: group, kind: 'Role', name: 'reader' };
+  const subjects = [{ apiGroup: group, kind: 'User', name: 'alice' }];
+  const metadata = { name: 'readers' };
+  await create(`${inNamespace}/rolebindings`, { apiVersion: rbac, kind: 'RoleBinding', metadata, roleRef, subjects });
+  const spec = { resourceAttributes: { namespace: 'default', verb: 'delete', resource: 'pods' } };
+  const review = async (name: string, query: string, kind: string, more: object = {}) => {
+    const path = `/apis/${version}/${kind.toLowerCase()}s${query}`;
+    const client = name === 'root' ? root : as(name);
+    const { status, body } = await client.send('POST', path, { apiVersion: version, kind, spec: { ...spec, ...more } });
+    t.equal(status, 201, `${kind} of ${name}`);
+    return body as Any;
+  };
+  const key = 'authorization.orch.io/explanation';
+  const explained = JSON.parse(
+    (await review('root', '?explain=true', 'SubjectAccessReview', { user: 'alice' })).metadata.annotations[key],
+  );
+  t.match(explained, {
+    nearest: [{ name: 'readers', namespace: 'default', lacks: ['verbs'], text: 'its role allows get, not delete' }],
+    grant: { role: { kind: 'Role', rules: [{ verbs: ['delete'], apiGroups: [''], resources: ['pods'] }] } },
+  });
+  const own = JSON.parse((await review('alice', '?explain=true', 'SelfSubjectAccessReview')).metadata.annotations[key]);
+  t.same([own.nearest, own.allowsOthers], [[], []], 'who may not read bindings learns of none');
+  t.equal(own.grant.role.kind, 'Role');
+  const plain = await review('root', '', 'SubjectAccessReview', { user: 'alice' });
+  t.equal(plain.metadata.annotations, undefined, 'other answers are those of 1.24');
+});
+
 t.test('files and versions that end the start', async (t) => {
   const start = (args: readonly string[], text: string, option: string) =>
     setUp(t, kubernetesDialect, async (file) => [...args, `--${option}=${await file(text)}`]);

@@ -16,6 +16,13 @@ import type { UserInfo } from '#apiserver/http/exchange.js';
 import { Mirror } from '#apiserver/objects/object-mirror.js';
 import type { ObjectReader } from '#apiserver/objects/object-reader.js';
 
+export interface RbacObjects {
+  readonly roles: Iterable<Role>;
+  readonly clusterRoles: Iterable<ClusterRole>;
+  readonly roleBindings: Iterable<RoleBinding>;
+  readonly clusterRoleBindings: Iterable<ClusterRoleBinding>;
+}
+
 type Binding = RoleBinding | ClusterRoleBinding;
 
 interface Bound<B> {
@@ -130,6 +137,16 @@ export class RbacIndex {
       this.#bindings.mirror.start(reader, rolebindings, signal),
       this.#clusterBindings.mirror.start(reader, clusterrolebindings, signal),
     ]);
+  }
+
+  /** All roles and bindings. */
+  objects(): RbacObjects {
+    return {
+      roles: this.#roles.values(),
+      clusterRoles: this.#clusterRoles.values(),
+      roleBindings: this.#bindings.mirror.values(),
+      clusterRoleBindings: this.#clusterBindings.mirror.values(),
+    };
   }
 
   /** Cluster bindings first, then those of the namespace unless it is empty. */

@@ -16,6 +16,25 @@ export function ruleAllows(rule: PolicyRule, attributes: MatchedAttributes): boo
   );
 }
 
+/** A part of a rule, by the field that would have to name more. */
+export type RulePart = 'verbs' | 'apiGroups' | 'resources' | 'resourceNames' | 'nonResourceURLs';
+
+/** The parts that keep the rule from allowing the request; undefined for a rule about the other sort of requests. */
+export function unmatchedParts(rule: PolicyRule, attributes: MatchedAttributes): RulePart[] | undefined {
+  const { verbs, apiGroups = [], resources = [], resourceNames = [], nonResourceURLs = [] } = rule;
+  const { resourceRequest, verb, group, resource, subresource, name, path } = attributes;
+  if ((resourceRequest ? resources : nonResourceURLs).length === 0) return undefined;
+  const matched: Partial<Record<RulePart, boolean>> = resourceRequest
+    ? {
+        verbs: has(verbs, verb),
+        apiGroups: has(apiGroups, group),
+        resources: resourceMatches(resources, resource, subresource),
+        resourceNames: nameMatches(resourceNames, name),
+      }
+    : { verbs: has(verbs, verb), nonResourceURLs: pathMatches(nonResourceURLs, path) };
+  return (Object.keys(matched) as RulePart[]).filter((part) => matched[part] === false);
+}
+
 function has(values: readonly string[], value: string): boolean {
   return values.includes(all) || values.includes(value);
 }
