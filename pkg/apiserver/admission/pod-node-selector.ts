@@ -28,16 +28,17 @@ export interface PodNodeSelectorOptions extends ReadingPluginOptions {
   readonly selectors: ReadonlyMap<string, string>;
 }
 
+const none: Labels = new Map();
 const defaultKey = 'clusterDefaultNodeSelector';
 
 export class PodNodeSelector extends ReadingPlugin implements AdmissionPlugin {
   readonly name = 'PodNodeSelector';
   readonly resources = podsOnly;
-  readonly #selectors: ReadonlyMap<string, string>;
+  readonly #selectors: ReadonlyMap<string, Labels>;
 
   constructor(options: PodNodeSelectorOptions) {
     super(options);
-    this.#selectors = options.selectors;
+    this.#selectors = new Map([...options.selectors].map(([key, selector]) => [key, parseSelector(selector)]));
   }
 
   handles(attributes: AdmissionAttributes): boolean {
@@ -59,7 +60,7 @@ export class PodNodeSelector extends ReadingPlugin implements AdmissionPlugin {
 
   #check(attributes: AdmissionAttributes, selector: Labels): void {
     requireAgreement(attributes, selector);
-    const allowed = parseSelector(this.#selectors.get(attributes.namespace) ?? '');
+    const allowed = this.#selectors.get(attributes.namespace) ?? none;
     if (allowed.size === 0) return;
     const own = Object.entries(newPod(attributes).spec.nodeSelector ?? {});
     if (own.every(([key, value]) => allowed.get(key) === value)) return;
@@ -70,7 +71,7 @@ export class PodNodeSelector extends ReadingPlugin implements AdmissionPlugin {
   #ofNamespace({ namespace }: AdmissionAttributes): MaybePromise<Labels> {
     return andThen(this.#namespace(namespace), ({ metadata }) => {
       const own = metadata.annotations?.[this.dialect.annotations.nodeSelector];
-      return parseSelector(own ?? this.#selectors.get(defaultKey) ?? '');
+      return own === undefined ? (this.#selectors.get(defaultKey) ?? none) : parseSelector(own);
     });
   }
 

@@ -21,6 +21,7 @@
 import { dirname, resolve } from 'node:path';
 import type { Dialect } from '#apimachinery/dialect.js';
 import {
+  configurationError,
   decodeConfiguration,
   configurationOption as option,
   type PluginConfiguration,
@@ -31,6 +32,7 @@ import { readOptionalFile } from '#apiserver/build/option-files.js';
 import type { ApiServerValues } from '#apiserver/options/options.js';
 import { textOf } from '#daemon/certificates/followed-file.js';
 import { type FieldTable, type Plain, parseConfigText } from '#daemon/options/config-decode.js';
+import { OptionsError } from '#daemon/options/option.js';
 
 const fields: FieldTable = {
   apiVersion: 'string',
@@ -44,16 +46,20 @@ interface PluginEntry {
   readonly configuration?: unknown;
 }
 
-/** The configurations by the names of their plugins; empty without the option. Throws OptionsError. */
+/**
+ * The configurations by the names of their plugins; empty without the option. Files of plugins for which `runs` is false are not
+ * read, and these configurations are empty. Throws OptionsError.
+ */
 export async function readAdmissionConfig(
   values: ApiServerValues,
   dialect: Dialect,
+  runs: (plugin: string) => boolean,
 ): Promise<ReadonlyMap<string, PluginConfiguration>> {
   const path = values[option];
   const text = await readOptionalFile(option, path);
   const configurations = new Map<string, PluginConfiguration>();
   if (path === undefined || text === undefined) return configurations;
-  const file = { path, value: parseConfigText(text) };
+  const file = { path, value: parsed(path, text) };
   const unversioned = unversionedPlugins(file.value);
   if (unversioned.length > 0) return new Map(unversioned.map((plugin) => [plugin, file]));
   const versions = [dialect.apiServerConfigVersion, dialect.apiServerAlphaVersion];
@@ -63,7 +69,7 @@ export async function readAdmissionConfig(
     // As in 1.24, only the first entry of a plugin counts.
     if (seen.has(plugin.name)) continue;
     seen.add(plugin.name);
-    const own = await ownConfiguration(plugin, path);
+    const own = runs(plugin.name) ? await ownConfiguration(plugin, path) : { path, value: undefined };
     if (own !== undefined) configurations.set(plugin.name, own);
   }
   return configurations;
@@ -88,5 +94,14 @@ async function ownConfiguration(
   if (configuration !== undefined) return { path: file, value: configuration };
   if (path === '') return undefined;
   const own = resolve(dirname(file), path);
-  return { path: own, value: parseConfigText(await textOf(option, own)) };
+  return { path: own, value: parsed(own, await textOf(option, own)) };
+}
+
+/** Errors name the option and the file. */
+function parsed(path: string, text: string): Plain {
+  try {
+    return parseConfigText(text);
+  } catch (error) {
+    throw error instanceof OptionsError ? configurationError(path, error.messages) : error;
+  }
 }

@@ -4,6 +4,7 @@ import {
   admissionPlugins,
   onlyPlugins,
   pluginWarnings,
+  runsPlugin,
   takesConfiguration,
 } from '#apiserver/admission/chain/plugins.js';
 import { configurationOption } from '#apiserver/admission/configuration.js';
@@ -40,12 +41,12 @@ export async function buildAdmission(
 ): Promise<readonly AdmissionPlugin[]> {
   const { reader, storages } = storage;
   const { authorizer, rbac } = authorization;
-  const configurations = await readAdmissionConfig(values, dialect);
-  const { enabled, disabled } =
+  const choice =
     values['admission-control'].length > 0
       ? onlyPlugins(values['admission-control'])
       : { enabled: values['enable-admission-plugins'], disabled: values['disable-admission-plugins'] };
-  for (const { plugin, text } of pluginWarnings(enabled)) log.warn({ plugin }, text);
+  const configurations = await readAdmissionConfig(values, dialect, (plugin) => runsPlugin(plugin, choice));
+  for (const { plugin, text } of pluginWarnings(choice.enabled)) log.warn({ plugin }, text);
   for (const plugin of [...configurations.keys()].filter((name) => !takesConfiguration(name)))
     log.warn({ plugin }, 'ignoring the configuration of an admission plugin that has none');
   const gates = new FeatureGates(values['feature-gates']);
@@ -58,7 +59,7 @@ export async function buildAdmission(
       storageOf: (resource) => storages.find(resource),
       client,
       openBackend: async (path, initialBackoffMs) => {
-        const limits = { initialBackoffMs, maxCalls: maxImageReviews };
+        const limits = { initialBackoffMs, maxCalls: maxImageReviews, totalMs: values['request-timeout'] };
         const backend = await openBackend({ name: configurationOption }, path, { clock, random }, limits);
         if (backend === undefined) throw new OptionsError([`--${configurationOption}: expected a kubeconfig file`]);
         return backend;
@@ -71,7 +72,7 @@ export async function buildAdmission(
       notReadySeconds: values['default-not-ready-toleration-seconds'],
       unreachableSeconds: values['default-unreachable-toleration-seconds'],
     },
-    { enabled, disabled, configurations },
+    { ...choice, configurations },
   );
   const plugins = [...chosen, new LockoutWarnings({ dialect, reader })];
   if (rbac === undefined) return plugins;

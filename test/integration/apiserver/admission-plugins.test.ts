@@ -6,13 +6,19 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
+import { realClock } from '#apimachinery/clock.js';
 import { type Dialect, kubernetesDialect, orchDialect } from '#apimachinery/dialect.js';
 import { onlyPlugins, takesConfiguration } from '#apiserver/admission/chain/plugins.js';
 import { sendJson, startWebhook } from '#apiserver/webhooks/testing/webhook-server.js';
 import { InProcessTransport } from '#client/rest/in-process-transport.js';
 import { readAll } from '#client/rest/response.js';
 import { parseConfigText } from '#daemon/options/config-decode.js';
-import { clusterCredentials, startCompleteServer } from '#test/integration/apiserver/complete-server.js';
+import { MemoryStore } from '#storage/memory/memory-store.js';
+import {
+  type ClusterCredentials,
+  clusterCredentials,
+  startCompleteServer,
+} from '#test/integration/apiserver/complete-server.js';
 
 t.setTimeout(120_000);
 
@@ -26,12 +32,25 @@ interface Reply {
 
 type Ask = (method: string, path: string, body?: object, user?: 'admin' | 'alice') => Promise<Reply>;
 
+interface StartOptions {
+  readonly config?: object;
+  /** Absent: a store and keys of its own. */
+  readonly store?: MemoryStore;
+  readonly credentials?: ClusterCredentials;
+}
+
 /** Starts a server with RBAC; `config`: the content of its file of admission plugins. */
-async function start(t: Test, dialect: Dialect, argv: readonly string[], config?: object): Promise<Ask> {
-  const credentials = await clusterCredentials(t, dialect, 'token,user,1\n');
+async function start(
+  t: Test,
+  dialect: Dialect,
+  argv: readonly string[],
+  { config, store, credentials }: StartOptions = {},
+): Promise<Ask> {
+  const { argv: own } = credentials ?? (await clusterCredentials(t, dialect, 'token,user,1\n'));
   const server = await startCompleteServer(t, {
     dialect,
-    argv: [...credentials.argv, ...argv, ...(config === undefined ? [] : [await configOption(t, config)])],
+    ...(store === undefined ? {} : { store }),
+    argv: [...own, ...argv, ...(config === undefined ? [] : [await configOption(t, config)])],
   });
   const { masters, authenticated } = dialect.groups;
   const transports = {
@@ -180,7 +199,7 @@ t.test('owners, events and namespaces', async (t) => {
     dialect,
     ['--enable-admission-plugins=EventRateLimit,OwnerReferencesPermissionEnforcement,NamespaceAutoProvision'],
     // A plugin that takes no configuration, and a name that is no plugin, change nothing.
-    configOf(dialect, { EventRateLimit: events, AlwaysPullImages: { a: 1 }, Nonsense: { a: 1 } }),
+    { config: configOf(dialect, { EventRateLimit: events, AlwaysPullImages: { a: 1 }, Nonsense: { a: 1 } }) },
   );
   const group = 'rbac.authorization.k8s.io';
   await ask('POST', `/apis/${group}/v1/clusterroles`, {
@@ -304,7 +323,7 @@ t.test('images are reviewed by a webhook', async (t) => {
       orchDialect,
       ['--enable-admission-plugins=ImagePolicyWebhook', '--disable-admission-plugins=ServiceAccount'],
       // Also the form without a version, as in 1.24.
-      defaultAllow ? { imagePolicy } : configOf(orchDialect, { ImagePolicyWebhook: { imagePolicy } }),
+      { config: defaultAllow ? { imagePolicy } : configOf(orchDialect, { ImagePolicyWebhook: { imagePolicy } }) },
     );
     const creates = async (name: string, image: string) =>
       shown(await ask('POST', `${own}/pods`, pod(name, { containers: [{ name: 'c', image }] })));
@@ -344,12 +363,27 @@ t.test('the page about plugins lists all, and its examples are valid', async (t)
   t.strictSame(names.toSorted(), all.filter((name) => takesConfiguration(name) && !name.startsWith('Mutating')).sort());
   // Faulty parts would end the start.
   const enabled = `--enable-admission-plugins=${names.join(',')}`;
-  const ask = await start(t, orchDialect, [enabled], { ...examples[0], plugins });
+  const ask = await start(t, orchDialect, [enabled], { config: { ...examples[0], plugins } });
   t.equal(shown(await ask('POST', `${own}/configmaps`, { metadata: { name: 'c' } })), '201');
 });
 
 t.test('--admission-control names all plugins', async (t) => {
   const map = { metadata: { name: 'c' } };
-  const nothing = await start(t, kubernetesDialect, ['--admission-control=AlwaysAdmit']);
+  const store = new MemoryStore({ clock: realClock });
+  const credentials = await clusterCredentials(t, kubernetesDialect, 'token,user,1\n');
+  const nothing = await start(t, kubernetesDialect, ['--admission-control=AlwaysAdmit'], { store, credentials });
   t.equal(shown(await nothing('POST', '/api/v1/namespaces/nope/configmaps', map)), '201', 'no NamespaceLifecycle');
+  // A new cluster cannot be created with it, as in 1.24; this server finds the objects of the first.
+  const all = await start(t, kubernetesDialect, ['--admission-control=AlwaysDeny'], { store, credentials });
+  const denied = (what: string) => `403 ${what} is forbidden: admission control is denying all modifications`;
+  const review = { spec: { resourceAttributes: { verb: 'get', resource: 'pods' } } };
+  const reviews = 'selfsubjectaccessreviews';
+  for (const [method, path, body, expected] of [
+    ['GET', '/api/v1/namespaces/nope/configmaps/c', undefined, '200'],
+    ['POST', '/api/v1/namespaces/nope/configmaps', { metadata: { generateName: 'x-' } }, denied('configmaps "x-"')],
+    ['PATCH', '/api/v1/namespaces/nope/configmaps/c', { data: { a: 'b' } }, denied('configmaps "c"')],
+    ['DELETE', '/api/v1/namespaces/nope/configmaps/c', undefined, denied('configmaps "c"')],
+    ['POST', `/apis/authorization.k8s.io/v1/${reviews}`, review, denied(`${reviews}.authorization.k8s.io "Unknown"`)],
+  ] as const)
+    t.equal(shown(await all(method, path, body)), expected, `${method} ${path}`);
 });

@@ -2,6 +2,7 @@ import { Registry } from 'prom-client';
 import t from 'tap';
 import { certificatesigningrequests } from '#api/certificates/v1/resources.gen.js';
 import {
+  events,
   limitranges,
   namespaces,
   nodes,
@@ -9,15 +10,20 @@ import {
   persistentvolumes,
   pods,
   serviceaccounts,
+  services,
 } from '#api/core/v1/resources.gen.js';
 import type { Namespace, Node, PersistentVolumeClaim, Pod } from '#api/core/v1/types.gen.js';
 import type { ApiObjectShape } from '#api/meta/object.js';
 import { runtimeclasses } from '#api/node/v1/resources.gen.js';
 import { priorityclasses } from '#api/scheduling/v1/resources.gen.js';
+import { schemeFor } from '#api/scheme.js';
 import { storageclasses } from '#api/storage/v1/resources.gen.js';
 import { realClock } from '#apimachinery/clock.js';
 import { orchDialect as dialect } from '#apimachinery/dialect.js';
+import { statusOf } from '#apimachinery/errors/status.js';
 import type { ResourceDeclaration } from '#apimachinery/schema/schema.js';
+import { RandomObjects } from '#apimachinery/testing/random-object.js';
+import { seededRandom } from '#apimachinery/testing/seeded-random.js';
 import type { AdmissionAttributes, MutableAttributes } from '#apiserver/admission/admission.js';
 import {
   admissionPlugins,
@@ -27,6 +33,8 @@ import {
   pluginWarnings,
   unknownPlugins,
 } from '#apiserver/admission/chain/plugins.js';
+import { EventRateLimit } from '#apiserver/admission/event-rate-limit/event-rate-limit.js';
+import { requestFor } from '#apiserver/admission/testing/requests.js';
 import { WebhookMetrics } from '#apiserver/admission/webhook/webhook-metrics.js';
 import { AlwaysAllowAuthorizer, AlwaysDenyAuthorizer } from '#apiserver/authorization/authorize.js';
 import type { Authorizer } from '#apiserver/authorization/authorizer.js';
@@ -388,4 +396,38 @@ t.test('plugins run in the order of 1.24, whatever the order of the options', as
     plugins.map(({ name }) => name),
     ['AlwaysAdmit', 'SecurityContextDeny', 'LimitRanger', 'AlwaysDeny'],
   );
+});
+
+t.test('no object makes a plugin fail in another way than by a refusal', async (t) => {
+  const { disabled: names } = onlyPlugins([]);
+  const skipped = new Set([
+    'EventRateLimit',
+    'ImagePolicyWebhook',
+    'MutatingAdmissionWebhook',
+    'ValidatingAdmissionWebhook',
+  ]);
+  const plugins = await setupAll(onlyPlugins(names.filter((name) => !skipped.has(name))));
+  const limits = [{ type: 'SourceAndObject', qps: 1, burst: 1, cacheSize: 9 }] as const;
+  plugins.push(new EventRateLimit({ limits, clock: realClock }));
+  const objects = new RandomObjects(seededRandom(37));
+  for (const resource of [pods, services, persistentvolumes, events, namespaces, nodes]) {
+    const { type } = schemeFor(dialect).resourceOf(resource);
+    for (let round = 0; round < 60; round++) {
+      const object = { metadata: {}, ...objects.object(type) } as ApiObjectShape;
+      const oldObject = { metadata: {}, ...objects.object(type) } as ApiObjectShape;
+      for (const operation of ['CREATE', 'UPDATE'] as const) {
+        const request = requestFor(resource, { operation, object, ...(operation === 'CREATE' ? {} : { oldObject }) });
+        for (const plugin of plugins.filter((one) => one.resources !== undefined && one.handles(request))) {
+          for (const step of ['admit', 'validate'] as const) {
+            try {
+              await plugin[step]?.(request);
+            } catch (error) {
+              if (statusOf(error) === undefined) t.fail(`${plugin.name} of ${resource.resource}: ${error}`, { object });
+            }
+          }
+        }
+      }
+    }
+  }
+  t.pass('all refusals are Statuses');
 });

@@ -254,16 +254,20 @@ export interface PluginChoice {
   readonly configurations?: ReadonlyMap<string, PluginConfiguration>;
 }
 
-/** The enabled plugins: the default ones and `enabled`, without `disabled`. Throws OptionsError for a faulty configuration. */
+/** True for the default plugins and those in `enabled`, without those in `disabled`. */
+export function runsPlugin(name: string, { enabled, disabled }: Pick<PluginChoice, 'enabled' | 'disabled'>): boolean {
+  return (plugins[name]?.byDefault === true || enabled.includes(name)) && !disabled.includes(name);
+}
+
+/** The plugins that run, in their order. Throws OptionsError for a faulty configuration. */
 export async function admissionPlugins(
   dependencies: PluginDependencies,
-  { enabled, disabled, configurations }: PluginChoice,
+  choice: PluginChoice,
 ): Promise<AdmissionPlugin[]> {
   const chosen: AdmissionPlugin[] = [];
   for (const [name, row] of Object.entries(plugins)) {
     if (row.gate !== undefined && !dependencies.gate(row.gate)) continue;
-    if ((!row.byDefault && !enabled.includes(name)) || disabled.includes(name)) continue;
-    chosen.push(await row.make(dependencies, configurations?.get(name)));
+    if (runsPlugin(name, choice)) chosen.push(await row.make(dependencies, choice.configurations?.get(name)));
   }
   return chosen;
 }

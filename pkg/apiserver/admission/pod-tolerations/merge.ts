@@ -1,44 +1,54 @@
 /** Which tolerations include others. Pure. */
 import type { Toleration } from '#api/core/v1/types.gen.js';
 
-/** The toleration with 1.24's empty texts for absent ones. */
-function filled({ key = '', operator = '', value = '', effect = '', tolerationSeconds }: Toleration) {
-  return { key, operator, value, effect, tolerationSeconds };
+/** A toleration with 1.24's empty texts for absent ones. Lists are filled once, because they are compared pair by pair. */
+interface Filled {
+  readonly key: string;
+  readonly operator: string;
+  readonly value: string;
+  readonly effect: string;
+  readonly tolerationSeconds: number | bigint | undefined;
+  readonly original: Toleration;
 }
 
-function isEqual(a: Toleration, b: Toleration): boolean {
-  const [one, other] = [filled(a), filled(b)];
-  return (['key', 'operator', 'value', 'effect', 'tolerationSeconds'] as const).every((key) => one[key] === other[key]);
+function filled(original: Toleration): Filled {
+  const { key = '', operator = '', value = '', effect = '', tolerationSeconds } = original;
+  return { key, operator, value, effect, tolerationSeconds, original };
+}
+
+function isEqual(a: Filled, b: Filled): boolean {
+  if (a.key !== b.key || a.operator !== b.operator || a.value !== b.value) return false;
+  return a.effect === b.effect && a.tolerationSeconds === b.tolerationSeconds;
 }
 
 /** True if `outer` tolerates everything that `inner` does. As in 1.24, an inner one without operator is not included. */
-function includes(outer: Toleration, inner: Toleration): boolean {
+function includes(outer: Filled, inner: Filled): boolean {
   if (isEqual(outer, inner)) return true;
-  const [o, i] = [filled(outer), filled(inner)];
-  if (i.key !== o.key && (o.key !== '' || o.operator !== 'Exists')) return false;
-  if (i.effect !== o.effect && o.effect !== '') return false;
-  if (o.effect === 'NoExecute' && o.tolerationSeconds !== undefined) {
-    if (i.tolerationSeconds === undefined || i.tolerationSeconds > o.tolerationSeconds) return false;
+  if (inner.key !== outer.key && (outer.key !== '' || outer.operator !== 'Exists')) return false;
+  if (inner.effect !== outer.effect && outer.effect !== '') return false;
+  if (outer.effect === 'NoExecute' && outer.tolerationSeconds !== undefined) {
+    if (inner.tolerationSeconds === undefined || inner.tolerationSeconds > outer.tolerationSeconds) return false;
   }
-  if (o.operator === 'Exists') return true;
-  return (o.operator === 'Equal' || o.operator === '') && i.operator === 'Equal' && i.value === o.value;
+  if (outer.operator === 'Exists') return true;
+  const isComparison = outer.operator === 'Equal' || outer.operator === '';
+  return isComparison && inner.operator === 'Equal' && inner.value === outer.value;
 }
 
 /** Both lists in one, without tolerations that others include; of equal ones the first stays. */
 export function mergeTolerations(first: readonly Toleration[], second: readonly Toleration[]): readonly Toleration[] {
-  const all = [...first, ...second];
-  const merged: Toleration[] = [];
-  all.forEach((toleration, i) => {
-    if (merged.some((kept) => includes(kept, toleration))) return;
-    const rest = all.slice(i + 1);
-    if (rest.some((next) => !isEqual(next, toleration) && includes(next, toleration))) return;
-    merged.push(toleration);
-  });
-  return merged;
+  const all = [...first, ...second].map(filled);
+  const merged: Filled[] = [];
+  for (const [i, toleration] of all.entries()) {
+    if (merged.some((kept) => includes(kept, toleration))) continue;
+    const isNarrower = (next: Filled) => !isEqual(next, toleration) && includes(next, toleration);
+    if (!all.slice(i + 1).some(isNarrower)) merged.push(toleration);
+  }
+  return merged.map(({ original }) => original);
 }
 
 /** True if each toleration is included in one of the list. An empty list allows all. */
 export function areAllowed(tolerations: readonly Toleration[], allowed: readonly Toleration[]): boolean {
   if (allowed.length === 0) return true;
-  return tolerations.every((toleration) => allowed.some((one) => includes(one, toleration)));
+  const outer = allowed.map(filled);
+  return tolerations.map(filled).every((toleration) => outer.some((one) => includes(one, toleration)));
 }
