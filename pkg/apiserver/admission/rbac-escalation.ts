@@ -2,12 +2,11 @@
  * Prevents users from granting rights that they lack: the writer of a role needs all its rules or the verb `escalate`; the
  * writer of a binding needs all rules of its role or the verb `bind` on it.
  */
-import type { ApiObjectShape } from '#api/meta/object.js';
 import type { ClusterRole, PolicyRule, RoleBinding, RoleRef } from '#api/rbac/v1/types.gen.js';
 import type { Dialect } from '#apimachinery/dialect.js';
-import { semanticEqual } from '#apimachinery/equality.js';
 import { notFound } from '#apimachinery/errors/status.js';
 import type { AdmissionAttributes, AdmissionPlugin } from '#apiserver/admission/admission.js';
+import { onlyForCollection } from '#apiserver/admission/only-for-collection.js';
 import { refusal } from '#apiserver/admission/plugin.js';
 import type { Authorizer } from '#apiserver/authorization/authorizer.js';
 import type { RbacAuthorizer } from '#apiserver/authorization/rbac/rbac-authorizer.js';
@@ -111,15 +110,6 @@ export class RbacEscalation implements AdmissionPlugin {
     const why = `user ${JSON.stringify(user.name)} (groups=[${groups}]) is attempting to grant RBAC permissions not currently held:\n${list}`;
     throw refusal(attributes, dialect, instead ?? why);
   }
-}
-
-/** True if only fields that garbage collection needs have changed. */
-function onlyForCollection(object: ApiObjectShape, old: ApiObjectShape): boolean {
-  const rest = ({ metadata, ...others }: ApiObjectShape) => {
-    const { finalizers, ownerReferences, managedFields, resourceVersion, ...kept } = metadata;
-    return { ...others, metadata: kept };
-  };
-  return semanticEqual(rest(object), rest(old));
 }
 
 /** `{APIGroups:["apps"], Resources:["deployments"], Verbs:["get"]}`, as in 1.24. */

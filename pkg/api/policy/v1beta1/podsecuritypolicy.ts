@@ -1,6 +1,6 @@
 import { defineTypes, message, object, optional, pointer, required } from '#apimachinery/schema/language.js';
 
-/** Served for existing policies; labels of namespaces replaced this kind. */
+/** The admission plugin of the same name acts on policies; labels of namespaces replace them. */
 export const declaration = defineTypes({
   types: {
     AllowedCSIDriver: message('A storage driver whose inline volumes are allowed.', {
@@ -25,7 +25,7 @@ export const declaration = defineTypes({
       min: required(1, 'int64', 'First ID.'),
       max: required(2, 'int64', 'Last ID.'),
     }),
-    PodSecurityPolicy: object('What pods may ask for. Kept and served, but no longer acted on: namespaces say it with labels.', {
+    PodSecurityPolicy: object('What pods of the users and service accounts that may `use` the policy may ask for, and what they get if they do not ask. Has an effect only with the admission plugin PodSecurityPolicy, which is off by default.', {
       spec: optional(2, 'PodSecurityPolicySpec', 'What the object is meant to be.'),
     }),
     PodSecurityPolicySpec: message('What pods may ask for.', {

@@ -378,10 +378,9 @@ t.test('unknown plugin names are reported', (t) => {
   t.end();
 });
 
-t.test('enabled plugins that are deprecated or without effect are reported', async (t) => {
+t.test('enabled plugins that are deprecated are reported', async (t) => {
   t.strictSame(unknownPlugins(['PodSecurityPolicy', 'Nothing', 'constructor']), ['Nothing', 'constructor']);
   t.strictSame(pluginWarnings(['Priority', 'PodSecurityPolicy', 'AlwaysAdmit']), [
-    { plugin: 'PodSecurityPolicy', text: 'This admission plugin has no effect: PodSecurity replaces it' },
     {
       plugin: 'AlwaysAdmit',
       text: 'This admission plugin is deprecated: remove it from configuration files and scripts',

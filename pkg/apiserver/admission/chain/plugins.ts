@@ -45,6 +45,7 @@ import { PodTolerationRestriction } from '#apiserver/admission/pod-tolerations/p
 import { PodSecurityMetrics } from '#apiserver/admission/podsecurity/metrics.js';
 import { PodSecurity } from '#apiserver/admission/podsecurity/pod-security.js';
 import { podSecurityConfiguration } from '#apiserver/admission/podsecurity/policy/configuration.js';
+import { PodSecurityPolicyAdmission } from '#apiserver/admission/podsecuritypolicy/pod-security-policy.js';
 import { limitedResources } from '#apiserver/admission/quota-configuration.js';
 import { ResourceQuotaAdmission } from '#apiserver/admission/resource-quota.js';
 import { RuntimeClassAdmission } from '#apiserver/admission/runtime-class.js';
@@ -141,6 +142,8 @@ const plugins: Readonly<Record<string, PluginRow>> = {
         metrics: new PodSecurityMetrics(d.metrics, d.dialect),
       }),
   },
+  // After PodSecurity, so that its audit and warnings concern refused pods, too.
+  PodSecurityPolicy: { byDefault: false, make: (d) => new PodSecurityPolicyAdmission(d) },
   PodNodeSelector: {
     byDefault: false,
     configurable: true,
@@ -218,20 +221,14 @@ function webhookSource<T extends WebhookConfiguration>(
   return new WebhookSource(type, { reader, clock, log, isServed: () => storageOf(type) !== undefined });
 }
 
-/** Plugins of release 1.24 that have been replaced, and their successors. */
-const replacedPlugins: ReadonlyMap<string, string> = new Map([['PodSecurityPolicy', 'PodSecurity']]);
-
 /** The names in `chosen` that no plugin has. */
 export function unknownPlugins(chosen: readonly string[]): string[] {
-  return chosen.filter((name) => !Object.hasOwn(plugins, name) && !replacedPlugins.has(name));
+  return chosen.filter((name) => !Object.hasOwn(plugins, name));
 }
 
-/** Warnings at start about enabled plugins that are deprecated or without effect. */
+/** Warnings at start about enabled plugins that are deprecated. */
 export function pluginWarnings(enabled: readonly string[]): { readonly plugin: string; readonly text: string }[] {
   return enabled.flatMap((plugin) => {
-    const successor = replacedPlugins.get(plugin);
-    if (successor !== undefined)
-      return [{ plugin, text: `This admission plugin has no effect: ${successor} replaces it` }];
     if (plugins[plugin]?.deprecated !== true) return [];
     return [{ plugin, text: 'This admission plugin is deprecated: remove it from configuration files and scripts' }];
   });

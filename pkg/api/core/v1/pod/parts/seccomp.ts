@@ -16,7 +16,7 @@ export const oldDefaultProfile = 'docker/default';
 export const localhostPrefix = 'localhost/';
 
 /** The annotation for a field; undefined for an invalid field. */
-function profileAnnotation(profile: SeccompProfile): string | undefined {
+export function profileAnnotation(profile: SeccompProfile): string | undefined {
   switch (profile.type) {
     case 'Unconfined':
       return unconfinedProfile;
