@@ -4,7 +4,7 @@ import { availableParallelism, networkInterfaces, totalmem } from 'node:os';
 import { apiGates } from '#api/api-gates.js';
 import { type ApiServerSetup, buildApiServer } from '#apiserver/build/build.js';
 import { serverGates } from '#apiserver/identity/server-identity.js';
-import { apiServerOptions } from '#apiserver/options/options.js';
+import { type ApiServerValues, apiServerOptions } from '#apiserver/options/options.js';
 import { apiServerProgramRules } from '#apiserver/options/rules.js';
 import type { WorkerPlace } from '#apiserver/workers/messages.js';
 import { type SpawnWorker, WorkerSupervisor, workerCount } from '#apiserver/workers/supervisor.js';
@@ -32,6 +32,11 @@ function availableBytes(limit: MemoryLimit): number {
 /** Time to stop after the shutdown delay: 5 s for requests, 2 s for the endpoints, the rest for cleanup. */
 const shutdownSlackMs = 12_000;
 
+/** The longest time for requests under way after the delay. */
+function drainMs(values: ApiServerValues): number {
+  return values['shutdown-send-retry-after'] ? values['request-timeout'] : 0;
+}
+
 /** `facts`: the process's figures for the metrics. `spawn`: starts a process that runs `apiServerWorkerProgram`. */
 export function apiServerProgram(facts: Facts, spawn: SpawnWorker): Program<Options> {
   return {
@@ -45,7 +50,7 @@ export function apiServerProgram(facts: Facts, spawn: SpawnWorker): Program<Opti
         name: dialect.components.apiServer,
         count,
         spawn,
-        shutdownMs: values['shutdown-delay-duration'] + shutdownSlackMs,
+        shutdownMs: values['shutdown-delay-duration'] + drainMs(values) + shutdownSlackMs,
         clock,
         log,
         metrics,

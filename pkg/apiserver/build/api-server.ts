@@ -6,16 +6,19 @@ import { deferred } from '#apimachinery/async/deferred.js';
 import type { Scheme } from '#apimachinery/schema/scheme.js';
 import type { Auditor } from '#apiserver/audit/auditor.js';
 import { YamlReader } from '#apiserver/bodies/yaml-reader.js';
-import { buildEndpoints, type EndpointParts, remoteService } from '#apiserver/build/endpoints.js';
+import { buildEndpoints, type EndpointParts, externalAddress, remoteService } from '#apiserver/build/endpoints.js';
 import type { ServerEnvironment } from '#apiserver/build/environment.js';
 import { buildFlowControl, type FlowControlParts } from '#apiserver/build/flow-control.js';
 import { buildPipeline, type RequestAccess } from '#apiserver/build/pipeline.js';
 import { buildRegistry, type WriteParts } from '#apiserver/build/registry.js';
 import { buildResources, type ResourceParts, type ResourceSet } from '#apiserver/build/resources.js';
 import { weightsOf } from '#apiserver/build/user-weights.js';
+import { isUncachedByDefault } from '#apiserver/build/watch-cache.js';
 import type { ExceededBounds } from '#apiserver/customresources/exceeded-bounds.js';
 import { withCrossOrigin } from '#apiserver/http/cross-origin.js';
 import type { ApiHandler, PromptHandler } from '#apiserver/http/exchange.js';
+import { Drain, handled } from '#apiserver/pipeline/drain.js';
+import type { RegistrySettings } from '#apiserver/registry/operation.js';
 import { Responder } from '#apiserver/representation/respond.js';
 import type { ResourceTable } from '#apiserver/resources/resource-table.js';
 import { upgradeHandler } from '#apiserver/routing/upgrade.js';
@@ -65,6 +68,11 @@ export interface ApiServerOptions {
   readonly minRequestTimeoutMs?: number;
   /** Whether containers may be privileged. */
   readonly allowPrivileged?: boolean;
+  readonly settings?: RegistrySettings;
+  /** Host, or host and port, of this server in URLs and discovery; empty: the address that it listens on. */
+  readonly externalHost?: string;
+  /** After the shutdown delay, refuse requests with 429 until those under way have ended. */
+  readonly sendRetryAfter?: boolean;
   readonly maxBodyBytes?: number;
   /** Regular expressions of origins whose browsers may read responses. */
   readonly allowedOrigins?: readonly string[];
@@ -88,6 +96,7 @@ const defaults = {
   requestTimeoutMs: 60_000,
   minRequestTimeoutMs: 1_800_000,
   allowPrivileged: true,
+  settings: { deleteWorkers: 1, collectsGarbage: true, isUncached: isUncachedByDefault },
   maxBodyBytes: 3 * 1024 * 1024,
   allowedOrigins: [] as readonly string[],
   responseMemoryBytes: 256 * 1024 * 1024,
@@ -96,7 +105,15 @@ const defaults = {
   eventTTLSeconds: 3600,
   shutdownGraceMs: 5000,
   shutdownDelayMs: 0,
+  externalHost: '',
+  sendRetryAfter: false,
 } as const;
+
+/** Requests of HTTP/2 connections that end one after the other, as `listen` chooses, and all while the server drains. */
+function goAwayOf({ goAway }: ListenOptions, drain: Drain | undefined): Pick<ListenOptions, 'goAway'> {
+  if (drain === undefined) return {};
+  return { goAway: () => drain.isEnding || goAway?.() === true };
+}
 
 /** Limit of responses that wait for memory at once: each holds the data that it has already read. */
 const maxWaitingResponses = 100;
@@ -122,6 +139,8 @@ export class ApiServer implements Daemon {
   readonly #flowControl: FlowControlParts;
   readonly #yaml: YamlReader;
   readonly #auditor: Auditor | undefined;
+  /** Absent: connections are closed at once after the shutdown delay. */
+  readonly #drain: Drain | undefined;
   #server: HttpsServer | undefined;
   #address: AddressInfo | undefined;
   #started: Promise<void> | undefined;
@@ -132,7 +151,7 @@ export class ApiServer implements Daemon {
     // Every cache and every watch listens to this signal.
     setMaxListeners(0, this.#closing.signal);
     const { environment, access, writes = {}, endpoints = {} } = dependencies;
-    const { allowedOrigins, stallMs, allowPrivileged, requestTimeoutMs } = this.#options;
+    const { allowedOrigins, stallMs, allowPrivileged, settings, requestTimeoutMs } = this.#options;
     const { dialect, clock } = environment;
     this.name = dialect.components.apiServer;
     this.#yaml = new YamlReader({ clock, maxBytes: this.#options.maxBodyBytes });
@@ -153,6 +172,7 @@ export class ApiServer implements Daemon {
       minWatchTimeoutMs: this.#options.minRequestTimeoutMs,
       stallMs,
       allowPrivileged,
+      settings,
       closing: this.#closing.signal,
     });
     const { aggregation } = endpoints;
@@ -175,13 +195,16 @@ export class ApiServer implements Daemon {
         resources,
         registry,
         storages: dependencies.resources.storages,
-        address: () => this.#address,
+        externalAddress: () => externalAddress(this.#options.externalHost, this.#address),
         isStopping: () => this.#stopping,
       },
     );
     const handle: PromptHandler = (request) => pipeline.run(request, endpoint);
-    this.#handle =
-      allowedOrigins.length === 0 ? handle : withCrossOrigin(handle, { allowedOrigins, newUID: environment.newUID });
+    this.#drain = this.#options.sendRetryAfter ? new Drain(this.name) : undefined;
+    this.#handle = handled(
+      this.#drain,
+      allowedOrigins.length === 0 ? handle : withCrossOrigin(handle, { allowedOrigins, newUID: environment.newUID }),
+    );
     this.handler = async (request) => this.#handle(request);
     this.upgrade = upgradeHandler({ pipeline, router, registry, plain: endpoint, proxy: aggregation?.proxy });
   }
@@ -227,11 +250,12 @@ export class ApiServer implements Daemon {
   async #close(): Promise<void> {
     this.#stopping = true;
     const { clock, log } = this.#deps.environment;
-    const { shutdownDelayMs } = this.#options;
+    const { shutdownDelayMs, requestTimeoutMs } = this.#options;
     if (this.#serving && shutdownDelayMs > 0) {
       log.info({ ms: shutdownDelayMs }, 'not ready any more, closing later');
       await clock.sleep(shutdownDelayMs);
     }
+    await this.#drain?.end(clock, requestTimeoutMs);
     this.#closing.abort();
     await this.#server?.close(this.#options.shutdownGraceMs, (ms, signal) => clock.sleep(ms, signal));
     await this.#yaml.close();
@@ -281,6 +305,7 @@ export class ApiServer implements Daemon {
     if (listen === undefined || this.#closing.signal.aborted) return;
     const server = new HttpsServer({
       ...listen,
+      ...goAwayOf(listen, this.#drain),
       handler: this.#handle,
       upgrade: this.upgrade,
       failure: (error) => this.#responder.failure(undefined, error),

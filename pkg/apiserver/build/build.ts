@@ -24,6 +24,7 @@ import { buildPaths } from '#apiserver/build/paths.js';
 import { buildServiceNetwork } from '#apiserver/build/service-network.js';
 import { buildServing } from '#apiserver/build/serving.js';
 import { buildStorage } from '#apiserver/build/storage.js';
+import { watchCacheOptions } from '#apiserver/build/watch-cache.js';
 import { buildWebhookClient } from '#apiserver/build/webhook-client.js';
 import {
   type Component,
@@ -95,9 +96,13 @@ export async function buildApiServer(setup: ApiServerSetup): Promise<CompleteApi
   const gate = gates.enabled.bind(gates) as (name: string) => boolean;
   const isEnabled = apiEnablement(values['runtime-config'], schemeFor(dialect).resources);
 
+  for (const resource of watchCacheOptions(values).sized) {
+    log.warn(`Dropping watch-cache-size for ${resource} - watchCache size is now dynamic`);
+  }
   const metrics = setup.metrics ?? createRegistry({ dialect });
   const environment = await buildEnvironment(values, { dialect, clock, log, metrics, random, newUID });
   const { tracer } = environment;
+  const bytesPerSecond = values['max-connection-bytes-per-sec'];
   const storage = await buildStorage(values, environment, { gate, mainStore: setup.store });
   const { reader, storages } = storage;
   const authentication = await buildAuthentication(values, environment, reader);
@@ -161,8 +166,8 @@ export async function buildApiServer(setup: ApiServerSetup): Promise<CompleteApi
         ],
         connects: [
           podLog({ reader, nodeAgents, dialect }),
-          ...podConnects({ dialect, reader, nodeAgents, clock }),
-          ...proxies({ dialect, reader, nodeAgents, resolve: resolveName, random, clock, tracer }),
+          ...podConnects({ dialect, reader, nodeAgents, clock, bytesPerSecond }),
+          ...proxies({ dialect, reader, nodeAgents, resolve: resolveName, random, clock, tracer, bytesPerSecond }),
         ],
         barrier,
         aggregation,

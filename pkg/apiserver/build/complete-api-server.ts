@@ -53,7 +53,7 @@ export class CompleteApiServer implements Daemon {
   readonly #builtIn: ReadonlyMap<string, LocalVersion>;
   readonly #identity: ServerIdentity | undefined;
   readonly #versions: StorageVersions | undefined;
-  readonly #startup = new StartupChecks();
+  readonly #startup: StartupChecks;
   #registering: Promise<void> | undefined;
   #work: Promise<void> | undefined;
   #closed: Promise<void> | undefined;
@@ -64,6 +64,7 @@ export class CompleteApiServer implements Daemon {
     setMaxListeners(0, this.#closing.signal);
     const { dependencies } = parts;
     const { dialect, clock } = dependencies.environment;
+    this.#startup = new StartupChecks(clock, parts.values['livez-grace-period']);
     const othersServe = parts.worker?.place.othersServe === true;
     const { endpoints } = dependencies;
     const healthChecks = [...(endpoints?.healthChecks ?? []), ...this.#startup.checks(dialect, () => othersServe)];

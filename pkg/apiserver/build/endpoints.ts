@@ -36,8 +36,8 @@ export interface EndpointSetup {
   readonly resources: ResourceSet;
   readonly registry: RegistryContext;
   readonly storages: ResourceStorages;
-  /** Undefined while the server does not listen. */
-  readonly address: () => AddressInfo | undefined;
+  /** `host:port` at which clients reach this server; empty while it does not listen. */
+  readonly externalAddress: () => string;
   readonly isStopping: () => boolean;
 }
 
@@ -47,7 +47,7 @@ export interface Endpoints {
 }
 
 export function buildEndpoints(environment: ServerEnvironment, parts: EndpointParts, setup: EndpointSetup): Endpoints {
-  const { resources, registry, address } = setup;
+  const { resources, registry, externalAddress: serverAddress } = setup;
   const { definitions, scheme, gate, table } = resources;
   const { aggregation, barrier, paths = {}, virtualResources: virtual = [], connects = [] } = parts;
   const router = new ResourceRouter(registry, { virtual, connects, definitions, barrier });
@@ -61,10 +61,7 @@ export function buildEndpoints(environment: ServerEnvironment, parts: EndpointPa
     remote: () => aggregation?.apiServices.remotes.values() ?? [],
     foreign: aggregation?.documents,
     caughtUp: (signal) => definitions.caughtUp(signal),
-    serverAddress: () => {
-      const listening = address();
-      return listening === undefined ? '' : `${listening.address}:${listening.port}`;
-    },
+    serverAddress,
     healthChecks: healthChecks(parts, setup),
   });
   const endpoint: Endpoint = (context) => {
@@ -76,6 +73,18 @@ export function buildEndpoints(environment: ServerEnvironment, parts: EndpointPa
     return context.info.resourceRequest ? router.serve(context) : plain(context);
   };
   return { endpoint, router };
+}
+
+/** `host` with the port on which the server listens, unless it names one itself; without `host`, where the server listens. */
+export function externalAddress(host: string, listening: AddressInfo | undefined): string {
+  if (host === '') return listening === undefined ? '' : `${listening.address}:${listening.port}`;
+  if (hasPort(host) || listening === undefined) return host;
+  return `${host.includes(':') ? `[${host}]` : host}:${listening.port}`;
+}
+
+/** As Go splits hosts and ports: an IPv6 address needs brackets to have a port. */
+function hasPort(host: string): boolean {
+  return /^(?:\[[^[\]]*\]|[^:[\]]*):[^:]*$/.test(host);
 }
 
 /** The extension API server that serves the request's version; undefined: this server does. */

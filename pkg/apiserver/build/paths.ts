@@ -1,6 +1,7 @@
 /** Plain paths that options turn on: the token issuer's discovery, `/metrics`, `/configz`, `/debug/…` and `/logs/`. */
 import type { Registry } from 'prom-client';
 import type { AuthenticationParts } from '#apiserver/build/authentication.js';
+import { externalAddress } from '#apiserver/build/endpoints.js';
 import type { ApiResponse } from '#apiserver/http/exchange.js';
 import type { RequestContext } from '#apiserver/http/request-context.js';
 import type { ApiServerValues } from '#apiserver/options/options.js';
@@ -25,12 +26,21 @@ export function buildPaths(values: ApiServerValues, setup: PathSetup): Record<st
   return { ...discoveryPaths(values, setup.authentication), ...debugPaths(values, setup) };
 }
 
+/** Where the keys of tokens are said to be: by its own option, or at the server's external host name. Empty: below the issuer. */
+function jwksURIOf(values: ApiServerValues): string {
+  const own = values['service-account-jwks-uri'] ?? '';
+  const host = values['external-hostname'] ?? '';
+  if (own !== '' || host === '') return own;
+  const listening = { address: '', family: 'IPv4', port: values['secure-port'] };
+  return `https://${externalAddress(host, listening)}${jwksPath}`;
+}
+
 /** Empty when the issuer cannot be discovered. */
 function discoveryPaths(
   values: ApiServerValues,
   { issuerName, keys }: PathSetup['authentication'],
 ): Record<string, Handler> {
-  const jwksUri = values['service-account-jwks-uri'] ?? '';
+  const jwksUri = jwksURIOf(values);
   const documents = issuerDiscovery({ issuer: issuerName, keys, ...(jwksUri === '' ? {} : { jwksUri }) });
   if (documents === undefined) return {};
   const document = (contentType: string, body: Buffer) => () =>

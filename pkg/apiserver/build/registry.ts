@@ -7,7 +7,7 @@ import type { ResourceSet } from '#apiserver/build/resources.js';
 import { MessageSender } from '#apiserver/http/websocket.js';
 import { AdmissionMetrics } from '#apiserver/registry/admit.js';
 import { ManagedFields } from '#apiserver/registry/managed-fields.js';
-import type { RegistryContext } from '#apiserver/registry/operation.js';
+import type { RegistryContext, RegistrySettings } from '#apiserver/registry/operation.js';
 import { CompressedLists } from '#apiserver/representation/compressed-lists.js';
 import type { Responder } from '#apiserver/representation/respond.js';
 import { RecentFrames } from '#apiserver/representation/watch-events.js';
@@ -27,6 +27,7 @@ export interface RegistrySetup {
   readonly minWatchTimeoutMs: number;
   readonly stallMs: number;
   readonly allowPrivileged: boolean;
+  readonly settings: RegistrySettings;
   /** Aborts when the server ends all watches. */
   readonly closing: AbortSignal;
 }
@@ -65,6 +66,7 @@ export function buildRegistry(environment: ServerEnvironment, setup: RegistrySet
       messages: new MessageSender({ clock, stallMs: setup.stallMs }),
     },
     allowPrivileged,
+    settings: setup.settings,
     tracer,
   };
 }

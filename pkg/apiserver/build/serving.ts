@@ -3,6 +3,7 @@
 import type { ApiServerOptions, ListenOptions } from '#apiserver/build/api-server.js';
 import type { ClientAuthorities } from '#apiserver/build/client-authorities.js';
 import type { ServerEnvironment } from '#apiserver/build/environment.js';
+import { watchCacheOptions } from '#apiserver/build/watch-cache.js';
 import type { ApiServerValues } from '#apiserver/options/options.js';
 import type { WorkerLink } from '#apiserver/workers/worker-link.js';
 import { holdCertificate } from '#daemon/certificates/expirations.js';
@@ -77,7 +78,14 @@ function limitOptions(
     minRequestTimeoutMs: values['min-request-timeout'] * 1000,
     allowPrivileged: values['allow-privileged'],
     allowedOrigins: values['cors-allowed-origins'],
+    settings: {
+      deleteWorkers: values['delete-collection-workers'],
+      collectsGarbage: values['enable-garbage-collector'],
+      isUncached: watchCacheOptions(values).isUncached,
+    },
     shutdownDelayMs: values['shutdown-delay-duration'],
+    sendRetryAfter: values['shutdown-send-retry-after'],
+    externalHost: values['external-hostname'] ?? '',
     eventTTLSeconds: Math.floor(values['event-ttl'] / 1000),
     ...(responseMemoryBytes === undefined ? {} : { responseMemoryBytes: part(responseMemoryBytes) }),
   };

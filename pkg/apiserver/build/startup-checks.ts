@@ -1,4 +1,5 @@
 /** The steps of a server's start, as health checks with the names of 1.24. */
+import type { Clock } from '#apimachinery/clock.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import { serviceUnavailable } from '#apimachinery/errors/status.js';
 import type { HealthCheck } from '#apiserver/discovery/health.js';
@@ -38,8 +39,6 @@ function startHooks({ shortName }: Dialect): readonly (readonly [name: string, s
   ];
 }
 
-const endpoints = ['healthz', 'livez', 'readyz'] as const;
-
 export class StartupChecks {
   readonly #done = new Set<StartupStep>();
 
@@ -47,15 +46,29 @@ export class StartupChecks {
     for (const step of steps) this.#done.add(step);
   }
 
+  readonly #clock: Pick<Clock, 'monotonic'>;
+  /** Until then, `/livez` takes steps that are not done for done. */
+  readonly #graceEndMs: number;
+
+  constructor(clock: Pick<Clock, 'monotonic'>, graceMs: number) {
+    this.#clock = clock;
+    this.#graceEndMs = clock.monotonic() + graceMs;
+  }
+
   /** `isOver`: true when the start counts as finished regardless of the steps, such as while other workers serve. */
   checks(dialect: Dialect, isOver: () => boolean): HealthCheck[] {
     const check = (step: StartupStep) => async () => {
       if (!this.#done.has(step) && !isOver()) throw serviceUnavailable('not finished');
     };
-    return startHooks(dialect).flatMap(([name, step]) => {
-      const hook = { name: `poststarthook/${name}`, endpoints, check: check(step) };
-      const completion = { name: 'autoregister-completion', endpoints, check: check(step) };
-      return step === 'registered' ? [hook, completion] : [hook];
+    const patient = (step: StartupStep) => async () => {
+      if (this.#clock.monotonic() >= this.#graceEndMs) await check(step)();
+    };
+    return startHooks(dialect).flatMap(([hook, step]) => {
+      const names = [`poststarthook/${hook}`, ...(step === 'registered' ? ['autoregister-completion'] : [])];
+      return names.flatMap((name): HealthCheck[] => [
+        { name, endpoints: ['healthz', 'readyz'], check: check(step) },
+        { name, endpoints: ['livez'], check: patient(step) },
+      ]);
     });
   }
 }

@@ -63,30 +63,35 @@ export const etcdOptions = {
   'enable-garbage-collector': {
     type: 'bool',
     default: true,
-    inert: true,
     section,
-    meaning: 'Must equal the option of the controller manager.',
+    meaning:
+      'Set the finalizers by which a garbage collector orphans or deletes dependents. Must equal the option of the controller manager.',
   },
   'delete-collection-workers': {
     type: 'int',
     default: 1,
-    inert: true,
     section,
     meaning: 'Concurrent deletions by one request to delete a collection.',
   },
-  'watch-cache': { type: 'bool', default: true, inert: true, section, meaning: 'Serve reads and watches from memory.' },
+  'watch-cache': {
+    type: 'bool',
+    default: true,
+    section,
+    meaning:
+      'Serve reads from memory where they may be older than the store (resourceVersion=0). If false, all reads are as new as the store; watches are served from memory in any case.',
+  },
   'default-watch-cache-size': {
     type: 'int',
     default: 100,
-    inert: true,
+    inert: 'caches size themselves; release 1.24 does not read it, either',
     section,
     meaning: 'Events kept per resource; the cache sizes itself.',
   },
   'watch-cache-sizes': {
     type: 'strings',
-    inert: true,
     section,
-    meaning: 'Events kept of single resources, resource.group#size.',
+    meaning:
+      'Size 0 turns the watch cache of a resource off, resource.group#0; other sizes log a warning, because caches size themselves.',
   },
 } as const satisfies OptionTable;
 

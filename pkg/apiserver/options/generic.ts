@@ -42,9 +42,9 @@ export const genericServerOptions = {
   },
   'external-hostname': {
     type: 'string',
-    inert: true,
     section,
-    meaning: 'Host name of this server in URLs, such as in the discovery of token issuers.',
+    meaning:
+      'Host name of this server, with or without a port, in the discovery of the API and of token issuers. Empty: the address on which it listens.',
   },
   'goaway-chance': {
     type: 'float',
@@ -60,7 +60,6 @@ export const genericServerOptions = {
   },
   'livez-grace-period': {
     type: 'duration',
-    inert: true,
     section,
     meaning: 'Longest startup during which /livez ignores checks that still fail.',
   },
@@ -137,9 +136,9 @@ export const genericServerOptions = {
   },
   'shutdown-send-retry-after': {
     type: 'bool',
-    inert: true,
     section,
-    meaning: 'Answer requests with Retry-After while stopping.',
+    meaning:
+      'After the shutdown delay, listen on and answer new requests with 429 and Retry-After until those under way have their responses.',
   },
   'strict-transport-security-directives': {
     type: 'strings',
@@ -234,8 +233,7 @@ export const genericServerOptions = {
   },
   'max-connection-bytes-per-sec': {
     type: 'int',
-    inert: true,
     section: misc,
-    meaning: 'Bytes per second of one tunnelled connection; 0 means no limit.',
+    meaning: 'Bytes per second of one tunnelled connection, in each direction; 0 means no limit.',
   },
 } as const satisfies OptionTable;

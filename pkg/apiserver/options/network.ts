@@ -58,7 +58,7 @@ export const networkOptions = {
   'nodeagent-timeout': {
     type: 'duration',
     default: 5000,
-    inert: true,
+    inert: 'calls of node agents end with their request; release 1.24 does not read it, either',
     section,
     meaning: 'Time limit of requests to node agents.',
   },

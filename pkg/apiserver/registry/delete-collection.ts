@@ -4,14 +4,11 @@ import type { ApiResponse } from '#apiserver/http/exchange.js';
 import { remove } from '#apiserver/registry/delete.js';
 import { type DeleteOptions, deleteOptionsFor } from '#apiserver/registry/delete-options.js';
 import { listResponse, negotiateList } from '#apiserver/registry/list.js';
-import { isUncached, listRequest } from '#apiserver/registry/list-options.js';
+import { listRequest } from '#apiserver/registry/list-options.js';
 import type { Operation } from '#apiserver/registry/operation.js';
 import { selection } from '#apiserver/registry/selectors.js';
 import { scopeOf } from '#apiserver/resources/served-resource.js';
 import type { Entry } from '#storage/resource-storage.js';
-
-/** Concurrent deletions per request. */
-const parallel = 8;
 
 /** DELETE of a collection: deletes the objects that the selectors matched when the request came. */
 export async function deleteCollection(operation: Operation): Promise<ApiResponse> {
@@ -22,7 +19,7 @@ export async function deleteCollection(operation: Operation): Promise<ApiRespons
   const match = selection(resource, context.info);
   const { version, limit, token } = listRequest(registry.dialect, query, {
     scope: scopeOf(resource, namespace),
-    uncached: isUncached(resource),
+    uncached: registry.settings.isUncached(resource),
     paged: registry.gate('APIListChunking'),
   });
   const result = await resource.storage.list({
@@ -57,5 +54,7 @@ async function removeAll(
       }
     }
   };
-  await Promise.all(Array.from({ length: Math.min(parallel, entries.length) }, worker));
+  await Promise.all(
+    Array.from({ length: Math.min(operation.registry.settings.deleteWorkers, entries.length) }, worker),
+  );
 }

@@ -107,7 +107,11 @@ async function step(
   const { registry, context, resource } = operation;
   const graceSeconds = graceOf(operation, object, options);
   const now = registry.clock.now();
-  const plan = planDeletion({ resource, object, options, dialect: registry.dialect, now, graceSeconds });
+  const plan = planDeletion({
+    ...{ resource, object, options, now, graceSeconds },
+    dialect: registry.dialect,
+    collectsGarbage: registry.settings.collectsGarbage,
+  });
   if (plan.action === 'pending') return { removal: { entry, removed: false } };
   const conditions = { signal: context.cancellation, conditions: leaderCondition(registry, context) };
   if (plan.action === 'remove') {

@@ -156,9 +156,25 @@ t.test('delete requests mark or remove objects', async (t) => {
       dialect: kubernetesDialect,
       now,
       graceSeconds: row.grace,
+      collectsGarbage: true,
     });
     t.match(plan, row.plan, row.name);
     t.same(given, before, `${row.name}: the object itself is untouched`);
+  }
+});
+
+t.test('without a garbage collector, deletions set no finalizers for it', async (t) => {
+  const choice = { resource: plain, dialect: kubernetesDialect, now, graceSeconds: undefined, collectsGarbage: false };
+  for (const propagationPolicy of ['Orphan', 'Foreground', 'Background'] as const) {
+    const options = { dryRun: false, propagationPolicy };
+    t.same(planDeletion({ ...choice, object: object(), options }), { action: 'remove' }, propagationPolicy);
+    const held = object({ finalizers: ['orphan', 'a/b'] });
+    const plan = planDeletion({ ...choice, object: held, options });
+    t.match(
+      plan,
+      { action: 'mark', object: { metadata: { finalizers: ['orphan', 'a/b'] } } },
+      'those of the object stay',
+    );
   }
 });
 

@@ -28,6 +28,8 @@ export interface DeletionInput {
   readonly now: number;
   /** Seconds until the object is removed; undefined if the kind has no grace period. */
   readonly graceSeconds: number | bigint | undefined;
+  /** False: no garbage collector would remove its finalizers, so none is set. */
+  readonly collectsGarbage: boolean;
 }
 
 /** The latest time: years have four digits. */
@@ -87,9 +89,11 @@ function shortened(input: DeletionInput, marked: string, graceBefore: number | b
 }
 
 /** The object's finalizers, with the garbage collector's own set according to the options. */
-function requestedFinalizers({ object, options, resource }: DeletionInput, dialect: Dialect): string[] {
+function requestedFinalizers(input: DeletionInput, dialect: Dialect): string[] {
+  const { object, options, resource, collectsGarbage } = input;
   const { orphan, foreground } = dialect.finalizers;
   const present = object.metadata.finalizers ?? [];
+  if (!collectsGarbage) return [...present];
   const others = present.filter((finalizer) => finalizer !== orphan && finalizer !== foreground);
   if (resource.strategy.withoutDependents === true) return others;
   // For namespaces, 1.24 treats orphanDependents=false as a request for foreground deletion.

@@ -18,11 +18,11 @@ const exportRemoved = 'the export parameter, deprecated since v1.14, is no longe
 
 /** GET of one object. */
 export function getObject(operation: Operation): MaybePromise<ApiResponse> {
-  const { context, resource } = operation;
+  const { registry, context, resource } = operation;
   const form = negotiateObject(operation);
   const { query } = context.info;
   if (flag(query, 'export')) throw badRequest(exportRemoved);
-  const version = getVersion(query);
+  const version = getVersion(query, () => registry.settings.isUncached(resource));
   // Pass no signal: listening to it costs more than the short wait, which other requests share.
   const pending = readEntry(resource, context.info, version, undefined);
   return andThen(pending, (entry) => entryResponse(operation, { entry, form }));

@@ -20,23 +20,19 @@ const matchPath = FieldPath.of('resourceVersionMatch');
 const latest: ReadVersion = { kind: 'latest' };
 const any: ReadVersion = { kind: 'any' };
 
-/** The version that a get requests. */
-export function getVersion(query: URLSearchParams): ReadVersion {
+/** The version that a get requests. `isUncached`: whether an object must be as new as the store's. */
+export function getVersion(query: URLSearchParams, isUncached: () => boolean): ReadVersion {
   const text = query.get('resourceVersion') ?? '';
   if (text === '') return latest;
-  if (text === '0') return any;
-  const revision = requestedVersion(text);
-  return revision === 0n ? any : { kind: 'notOlderThan', revision };
-}
-
-/** 1.24 does not cache resources whose objects expire. */
-export function isUncached({ ttlSeconds }: { readonly ttlSeconds?: number | undefined }): boolean {
-  return ttlSeconds !== undefined;
+  const revision = text === '0' ? 0n : requestedVersion(text);
+  if (revision === 0n) return isUncached() ? latest : any;
+  return { kind: 'notOlderThan', revision };
 }
 
 export interface ListSettings {
   /** Bounds continue tokens. */
   readonly scope: string;
+  /** Whether the list must be as new as the store; 1.24 reads it from there. */
   readonly uncached?: boolean;
   /** False: lists are whole, and `limit` and `continue` are ignored. */
   readonly paged?: boolean;
@@ -73,7 +69,7 @@ export function listRequest(
     return { version, limit, token: from };
   }
   if (text === '') return { version: { kind: 'latest' }, limit };
-  if (revision === 0n) return { version: { kind: 'any' }, limit };
+  if (revision === 0n) return { version: uncached ? latest : any, limit };
   const exact = match === 'Exact' || (match === '' && limit > 0);
   return { version: exact ? { kind: 'exact', revision } : { kind: 'notOlderThan', revision }, limit };
 }

@@ -5,7 +5,7 @@ import { expired, isExpired } from '#apimachinery/errors/status.js';
 import { type Negotiated, type Transform, transforms } from '#apiserver/http/content-negotiation.js';
 import type { ApiResponse } from '#apiserver/http/exchange.js';
 import { encodeContinue } from '#apiserver/registry/continue-token.js';
-import { isUncached, type ListRequest, listRequest } from '#apiserver/registry/list-options.js';
+import { type ListRequest, listRequest } from '#apiserver/registry/list-options.js';
 import type { Operation, RegistryContext } from '#apiserver/registry/operation.js';
 import { selection } from '#apiserver/registry/selectors.js';
 import type { CompressedLists, EncodedList } from '#apiserver/representation/compressed-lists.js';
@@ -28,7 +28,8 @@ import { largeBodyBytes, PartsBody, SeparatedParts } from '#http/server/body.js'
 import type { Entry, ListResult } from '#storage/resource-storage.js';
 
 /** The part of the registry that lists use. */
-type ListContext = StrategyEnvironment & Pick<RegistryContext, 'codec' | 'compressed' | 'responder' | 'turns'>;
+type ListContext = StrategyEnvironment &
+  Pick<RegistryContext, 'codec' | 'compressed' | 'responder' | 'settings' | 'turns'>;
 
 /** GET of a collection, with all combinations of specification 1, 4.6. */
 export async function listObjects(operation: Operation<ListContext>): Promise<ApiResponse> {
@@ -38,7 +39,11 @@ export async function listObjects(operation: Operation<ListContext>): Promise<Ap
   const scope = scopeOf(resource, namespace);
   const match = selection(resource, context.info);
   const paged = registry.gate('APIListChunking');
-  const request = listRequest(registry.dialect, query, { scope, uncached: isUncached(resource), paged });
+  const request = listRequest(registry.dialect, query, {
+    scope,
+    uncached: registry.settings.isUncached(resource),
+    paged,
+  });
   const result = await readPage(resource, scope, request, match, context.signal);
   return listResponse(operation, { result, form, whole: match === undefined });
 }

@@ -22,6 +22,15 @@ export interface Operation<Registry = RegistryContext> {
   readonly resource: ServedResource;
 }
 
+export interface RegistrySettings {
+  /** Concurrent deletions of one request to delete a collection. */
+  readonly deleteWorkers: number;
+  /** False: no garbage collector runs, so deletions must not leave finalizers for it. */
+  readonly collectsGarbage: boolean;
+  /** True for resources whose reads are never older than the store. */
+  readonly isUncached: (resource: Pick<ServedResource, 'group' | 'declaration'>) => boolean;
+}
+
 /** Dependencies of the registry's verbs and of their helpers. */
 export interface RegistryContext extends Admission, BodyReader, LeaseServer, StrategyEnvironment, WriteHooks {
   /** Uniform in [0, 1). */
@@ -34,6 +43,7 @@ export interface RegistryContext extends Admission, BodyReader, LeaseServer, Str
   readonly managedFields: ManagedFields;
   readonly metrics: RequestMetrics;
   readonly watches: WatchEnvironment;
+  readonly settings: RegistrySettings;
   /** Absent: no tracing. */
   readonly tracer?: Pick<Tracer, 'annotate'> | undefined;
 }

@@ -14,6 +14,8 @@ import { upgradeBackend } from '#apiserver/streaming/upgrade-backend.js';
 export interface PodConnectOptions extends PodStreamOptions {
   readonly dialect: Dialect;
   readonly clock: Clock;
+  /** Limit of each direction of a tunnel; absent or 0: none. */
+  readonly bytesPerSecond?: number | undefined;
 }
 
 /** Path and query at the node agent. */
@@ -44,7 +46,7 @@ export function podConnects(options: PodConnectOptions): ConnectEndpoint[] {
 }
 
 function connectEndpoint(
-  { reader, nodeAgents, dialect, clock }: PodConnectOptions,
+  { reader, nodeAgents, dialect, clock, bytesPerSecond }: PodConnectOptions,
   subresource: string,
   agentPath: AgentPath,
 ): ConnectEndpoint {
@@ -78,6 +80,7 @@ function connectEndpoint(
         head,
         signal: request.signal,
         clock,
+        bytesPerSecond,
       });
     },
   };

@@ -25,6 +25,8 @@ export interface ProxyOptions {
   /** Uniform in [0, 1): chooses among a Service's endpoints. */
   readonly random: () => number;
   readonly clock: Clock;
+  /** Limit of each direction of a tunnel; absent or 0: none. */
+  readonly bytesPerSecond?: number | undefined;
   /** Absent: nothing is traced. */
   readonly tracer?: Pick<Tracer, 'call'> | undefined;
 }
@@ -39,7 +41,11 @@ export function proxies(options: ProxyOptions): ConnectEndpoint[] {
   ];
 }
 
-function proxyEndpoint({ dialect, clock, tracer }: ProxyOptions, resource: string, locate: Locate): ConnectEndpoint {
+function proxyEndpoint(
+  { dialect, clock, tracer, bytesPerSecond }: ProxyOptions,
+  resource: string,
+  locate: Locate,
+): ConnectEndpoint {
   return {
     group: 'core',
     resource,
@@ -81,6 +87,7 @@ function proxyEndpoint({ dialect, clock, tracer }: ProxyOptions, resource: strin
         head,
         signal: request.signal,
         clock,
+        bytesPerSecond,
       });
     },
   };

@@ -33,6 +33,8 @@ export interface TunnelOptions {
   /** Ends the tunnel. */
   readonly signal: AbortSignal;
   readonly clock: Clock;
+  /** Limit of each direction of the tunnel; absent or 0: none. */
+  readonly bytesPerSecond?: number | undefined;
 }
 
 /** Time for the backend to respond. */
@@ -46,12 +48,12 @@ const maxRefusalBytes = 1024 * 1024;
  * 500 when the backend cannot be reached or responds otherwise; the client's connection is untouched then.
  */
 export async function upgradeBackend(options: TunnelOptions): Promise<ApiResponse | undefined> {
-  const { clock, head, request, socket, signal } = options;
+  const { clock, head, request, socket, signal, bytesPerSecond } = options;
   const { 'content-length': length = '0', 'transfer-encoding': encoding } = request.headers;
   if (encoding !== undefined || Number(length) !== 0) throw badRequest('a request for an upgrade has no body');
   const answer = await ask(options);
   if ('switched' in answer) {
-    openTunnel({ ...answer, client: socket, clientHead: head, signal, clock });
+    openTunnel({ ...answer, client: socket, clientHead: head, signal, clock, bytesPerSecond });
     return undefined;
   }
   const { refusal: response } = answer;

@@ -75,10 +75,15 @@ const scaleGroups: Readonly<Record<string, string>> = {
 };
 
 /** The stored object; throws 404 in 1.24's words for the kind. */
-async function readScaled({ context, resource }: Operation): Promise<Entry> {
+async function readScaled({ registry, context, resource }: Operation): Promise<Entry> {
   const { info, signal } = context;
   try {
-    return await readEntry(resource, info, getVersion(info.query), signal);
+    return await readEntry(
+      resource,
+      info,
+      getVersion(info.query, () => registry.settings.isUncached(resource)),
+      signal,
+    );
   } catch (error) {
     const { declaration, group: own } = resource;
     const group = scaleGroups[`${declaration.resource}.${own}`];

@@ -125,3 +125,14 @@ t.test('refused and failed upgrades', async (t) => {
   const broken = await listen(t, (socket) => void socket.once('data', () => socket.destroy()));
   await t.rejects(askUpgrade(requestTo(broken), 5000), { message: /hang up/ });
 });
+
+t.test('a tunnel with a rate passes all bytes of both sides', async (t) => {
+  const { backend, client, open } = await tunnel(t, { bytesPerSecond: 1_000_000 });
+  open();
+  await once(client, 'data');
+  const [toClient, toBackend] = [textOf(client), textOf(backend)];
+  client.end('c'.repeat(60_000));
+  t.equal((await toBackend).length, 60_000);
+  backend.end('b'.repeat(60_000));
+  t.equal((await toClient).length, 60_000);
+});

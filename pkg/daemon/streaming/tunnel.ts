@@ -7,6 +7,7 @@ import type { ClientRequest, IncomingMessage } from 'node:http';
 import { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { Clock, Timer } from '#apimachinery/clock.js';
+import { rateLimit } from '#daemon/streaming/rate-limit.js';
 
 /** A backend's response to an upgrade request. */
 export type UpgradeAnswer = Switched | { readonly refusal: IncomingMessage };
@@ -43,6 +44,8 @@ export interface Tunnel extends Switched {
   readonly signal?: AbortSignal;
   /** Limit of silence on both sides, in milliseconds; absent: none. */
   readonly silenceMs?: number;
+  /** Limit of each direction; absent or 0: none. */
+  readonly bytesPerSecond?: number | undefined;
 }
 
 const keepAliveMs = 30_000;
@@ -52,6 +55,7 @@ const lingerMs = 10_000;
 /** Connects both sides and sends the response to the client. Owns both sockets. */
 export function openTunnel(tunnel: Tunnel): void {
   const { backend, backendHead, client, clientHead, clock, signal, silenceMs, switched } = tunnel;
+  const { bytesPerSecond = 0 } = tunnel;
   if (signal?.aborted === true || client.destroyed) {
     backend.destroy();
     return;
@@ -74,7 +78,7 @@ export function openTunnel(tunnel: Tunnel): void {
   backend.on('error', () => undefined);
   // A write to a side that has ended breaks it, and a broken client loses the backend's last bytes.
   backend.once('end', () => {
-    client.unpipe(backend);
+    client.unpipe();
     client.resume();
   });
   backend.once('close', () => {
@@ -91,8 +95,15 @@ export function openTunnel(tunnel: Tunnel): void {
   client.write(headOf(switched), 'latin1');
   if (backendHead.length > 0) client.write(backendHead);
   if (clientHead.length > 0) backend.write(clientHead);
-  backend.pipe(client);
-  client.pipe(backend);
+  if (bytesPerSecond > 0) {
+    const limits = [rateLimit(clock, bytesPerSecond), rateLimit(clock, bytesPerSecond)] as const;
+    backend.pipe(limits[0]).pipe(client);
+    client.pipe(limits[1]).pipe(backend);
+    for (const limit of limits) for (const side of [client, backend]) side.once('close', () => limit.destroy());
+  } else {
+    backend.pipe(client);
+    client.pipe(backend);
+  }
   for (const side of [client, backend]) probePeer(side, clock);
 }
 

@@ -33,15 +33,18 @@ const programs = [
 const settled = new Set(['storage-backend', 'audit-log-version', 'audit-webhook-version']);
 
 /** Settings that are being built. */
-const pending = new Set(
-  `egress-selector-config-file admission-control external-hostname livez-grace-period
-  shutdown-send-retry-after max-connection-bytes-per-sec enable-garbage-collector delete-collection-workers watch-cache
-  default-watch-cache-size watch-cache-sizes authentication-token-webhook-cache-ttl authentication-token-webhook-config-file
-  authentication-token-webhook-version authorization-policy-file authorization-webhook-cache-authorized-ttl
-  authorization-webhook-cache-unauthorized-ttl authorization-webhook-config-file authorization-webhook-version nodeagent-timeout`.split(
-    /\s+/,
-  ),
-);
+const pending = new Set([
+  'admission-control',
+  'authentication-token-webhook-cache-ttl',
+  'authentication-token-webhook-config-file',
+  'authentication-token-webhook-version',
+  'authorization-policy-file',
+  'authorization-webhook-cache-authorized-ttl',
+  'authorization-webhook-cache-unauthorized-ttl',
+  'authorization-webhook-config-file',
+  'authorization-webhook-version',
+  'egress-selector-config-file',
+]);
 
 /** The product's sources without tests, declarations of options, and the tables of gates. */
 async function sources(): Promise<string> {
