@@ -73,10 +73,12 @@ t.test('a malformed configuration is refused', (t) => {
   const at = '--admission-control-config-file: /f: ';
   t.strictSame([...read({ podNodeSelectorPluginConfig: { ns: 'a=b' } })], [['ns', 'a=b']]);
   t.strictSame([...read({ podNodeSelectorPluginConfig: null })], []);
+  t.strictSame([...read({ podNodeSelectorPluginConfig: { ns: null } })], [['ns', '']]);
   for (const [value, message] of [
     ['x', 'must be an object'],
     [{ other: 1 }, 'unknown field "other"'],
     [{ podNodeSelectorPluginConfig: [] }, 'podNodeSelectorPluginConfig: Invalid value: []: must be an object'],
+    [{ podNodeSelectorPluginConfig: { ns: 1 } }, 'podNodeSelectorPluginConfig[ns]: Invalid value: 1: must be a string'],
     [{ podNodeSelectorPluginConfig: { ns: 'a' } }, 'podNodeSelectorPluginConfig[ns]: invalid selector: [a]'],
   ] as const)
     t.throws(() => read(value), { message: `${at}${message}` }, message);

@@ -12,14 +12,14 @@ import { namespaces } from '#api/core/v1/resources.gen.js';
 import type { Namespace } from '#api/core/v1/types.gen.js';
 import { andThen, type MaybePromise } from '#apimachinery/async/steps.js';
 import { messageOf } from '#apimachinery/errors/message.js';
-import { quoted } from '#apimachinery/errors/message-values.js';
+import { quoted, shownJson } from '#apimachinery/errors/message-values.js';
 import { forbidden, internalError, type StatusError, unclassified } from '#apimachinery/errors/status.js';
 import { labelValueErrors, qualifiedNameErrors } from '#apimachinery/validation/names.js';
 import type { AdmissionAttributes, AdmissionPlugin, MutableAttributes } from '#apiserver/admission/admission.js';
 import { configurationError, type PluginConfiguration } from '#apiserver/admission/configuration.js';
 import { concerns, ReadingPlugin, type ReadingPluginOptions } from '#apiserver/admission/plugin.js';
 import { draftPod, newPod, podsOnly } from '#apiserver/admission/pod-plugin.js';
-import { decodeFields, isPlain } from '#daemon/options/config-decode.js';
+import { decodeFields, isPlain, type Plain } from '#daemon/options/config-decode.js';
 
 type Labels = ReadonlyMap<string, string>;
 
@@ -126,24 +126,28 @@ export const nodeSelectorMember = 'podNodeSelectorPluginConfig';
 
 /** Selectors of the configuration; none without it. 1.24 reports malformed ones only to users. Throws OptionsError. */
 export function nodeSelectors(own: PluginConfiguration | undefined): ReadonlyMap<string, string> {
-  if (own === undefined) return new Map();
+  const selectors = new Map<string, string>();
+  if (own === undefined) return selectors;
   if (!isPlain(own.value)) throw configurationError(own.path, ['must be an object']);
   const errors: string[] = [];
-  const { [nodeSelectorMember]: member = {} } = decodeFields(
-    { [nodeSelectorMember]: { mapOf: 'string' } },
-    own.value,
-    errors,
-  );
-  const selectors = new Map(
-    Object.entries(member as Readonly<Record<string, string | undefined>>).map(([key, value]) => [key, value ?? '']),
-  );
-  for (const [key, selector] of selectors) {
-    try {
-      parseSelector(selector);
-    } catch (error) {
-      errors.push(`${nodeSelectorMember}[${key}]: ${messageOf(error)}`);
-    }
+  const decoded = decodeFields({ [nodeSelectorMember]: { mapOf: 'any' } }, own.value, errors);
+  for (const [key, value] of Object.entries((decoded[nodeSelectorMember] ?? {}) as Plain)) {
+    // Files in the wild leave namespaces without a list empty.
+    const selector = value ?? '';
+    const fault =
+      typeof selector === 'string' ? selectorFault(selector) : `Invalid value: ${shownJson(value)}: must be a string`;
+    if (fault !== undefined) errors.push(`${nodeSelectorMember}[${key}]: ${fault}`);
+    else selectors.set(key, selector as string);
   }
   if (errors.length > 0) throw configurationError(own.path, errors);
   return selectors;
+}
+
+function selectorFault(selector: string): string | undefined {
+  try {
+    parseSelector(selector);
+    return undefined;
+  } catch (error) {
+    return messageOf(error);
+  }
 }

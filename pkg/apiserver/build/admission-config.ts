@@ -37,6 +37,8 @@ import { OptionsError } from '#daemon/options/option.js';
 const fields: FieldTable = {
   apiVersion: 'string',
   kind: 'string',
+  // Not a part of the kind, but common in files, and 1.24 does not refuse it.
+  metadata: 'any',
   plugins: { listOf: { fields: { name: 'string', path: 'string', configuration: 'any' }, required: ['name'] } },
 };
 

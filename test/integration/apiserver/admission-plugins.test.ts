@@ -139,6 +139,10 @@ for (const dialect of [kubernetesDialect, orchDialect]) {
       ],
       'tolerations in the order of the plugins',
     );
+    // Defaults come before the plugins: limits are requests, too.
+    const limited = { containers: [{ name: 'c', image: 'i', resources: { limits: { 'a.b/d': '0' } } }] };
+    const { body } = await asks('limited', limited);
+    t.match(body.spec.tolerations.at(-1), { key: 'a.b/d', operator: 'Exists' }, 'a limit of zero');
     t.match(
       shown(
         await ask('POST', `${own}/services`, {
