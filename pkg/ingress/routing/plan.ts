@@ -1,5 +1,5 @@
 /** Plans routes and certificates from Ingresses, and reports problems. Pure. */
-import type { Secret, Service } from '#api/core/v1/types.gen.js';
+import type { Secret, Service, ServicePort as ServicePortSpec } from '#api/core/v1/types.gen.js';
 import type { Ingress, IngressBackend, IngressClass } from '#api/networking/v1/types.gen.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import { keyFor, keyOf } from '#apimachinery/object-key.js';
@@ -68,6 +68,8 @@ class Planner {
   readonly secrets = new Set<string>();
   readonly backends: ServicePort[] = [];
   readonly #observed: Observed;
+  readonly #reported = new Map<Ingress, number>();
+  readonly #ports = new Map<Service, ReadonlyMap<string | number, ServicePortSpec>>();
 
   constructor(observed: Observed) {
     this.#observed = observed;
@@ -98,13 +100,21 @@ class Planner {
   #addCertificates(ingress: Ingress): ReadonlySet<string> {
     const { rules = [], tls = [] } = ingress.spec ?? {};
     const secured = new Set<string>();
+    const ruleHosts = rules.map(({ host = '' }) => host.toLowerCase());
+    // An entry without hosts is for those of all rules. The first such entry does it, and the first with a secret: an
+    // object may have a hundred thousand entries and as many rules.
+    let hasSecured = false;
+    let hasCertificates = false;
     for (const { hosts: named = [], secretName = '' } of tls) {
-      const hosts = (named.length > 0 ? named : rules.map(({ host = '' }) => host)).map((host) => host.toLowerCase());
-      for (const host of hosts) secured.add(host);
+      const isForRules = named.length === 0;
+      const hosts = isForRules ? ruleHosts : named.map((host) => host.toLowerCase());
+      if (!isForRules || !hasSecured) for (const host of hosts) secured.add(host);
+      hasSecured ||= isForRules;
       // Without a secret the controller's own certificate is used.
       const secret = secretName === '' ? undefined : this.#certificate(ingress, secretName);
-      if (secret === undefined) continue;
+      if (secret === undefined || (isForRules && hasCertificates)) continue;
       for (const host of hosts) if (!this.certificates.has(host)) this.certificates.set(host, secret);
+      hasCertificates ||= isForRules;
     }
     return secured;
   }
@@ -150,19 +160,43 @@ class Planner {
     }
     const { name, number } = named.port ?? {};
     const ports = service.spec?.ports ?? [];
-    const port = ports.find((each) => (name ? each.name === name : each.port === number));
+    const port = this.#portsOf(service).get(name || (number ?? 0));
     if (port === undefined) {
-      const portList = ports.map((each) => (each.name ? `${each.name} (${each.port})` : `${each.port}`)).join(', ');
-      const message = `service ${named.name} has no port ${name || number}; it has ${portList || 'none'}`;
+      const message = `service ${named.name} has no port ${name || number}; it has ${portsIn(ports)}`;
       this.#report(ingress, 'BackendNotFound', message);
       return undefined;
     }
     return { service: key, portName: port.name ?? '' };
   }
 
+  /** By name and by number: a service may have as many ports as an Ingress has paths. */
+  #portsOf(service: Service): ReadonlyMap<string | number, ServicePortSpec> {
+    const cached = this.#ports.get(service);
+    if (cached !== undefined) return cached;
+    const ports = new Map<string | number, ServicePortSpec>();
+    for (const port of service.spec?.ports ?? [])
+      for (const key of [port.name ?? '', port.port]) if (!ports.has(key)) ports.set(key, port);
+    this.#ports.set(service, ports);
+    return ports;
+  }
+
   #report(ingress: Ingress, reason: Problem['reason'], message: string): void {
+    const count = this.#reported.get(ingress) ?? 0;
+    if (count >= maxProblems) return;
+    this.#reported.set(ingress, count + 1);
     this.problems.push({ ingress, reason, message });
   }
+}
+
+/** Problems reported of one Ingress: each becomes an event, and a rule may have thousands. */
+const maxProblems = 50;
+/** Ports named in a problem. */
+const maxPorts = 10;
+
+function portsIn(ports: readonly ServicePortSpec[]): string {
+  const named = ports.slice(0, maxPorts).map(({ name, port }) => (name ? `${name} (${port})` : `${port}`));
+  const more = ports.length > maxPorts ? `, and ${ports.length - maxPorts} more` : '';
+  return named.length === 0 ? 'none' : named.join(', ') + more;
 }
 
 /** A wildcard stands for one label. */

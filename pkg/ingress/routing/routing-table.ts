@@ -20,42 +20,56 @@ export interface Route {
 /** Path type of a rule, as in the API. */
 export type PathMatch = 'Exact' | 'Prefix';
 
+/** A prefix by segments, so that a path is walked once, however deep it and the rules are. */
+interface Segment {
+  route: Route | undefined;
+  readonly below: Map<string, Segment>;
+}
+
 /** Rules of a host, a wildcard, or all hosts. */
 class HostRoutes {
   readonly #exact = new Map<string, Route>();
-  readonly #prefixes = new Map<string, Route>();
-  /** Number of segments of the longest prefix. */
-  #depth = 0;
+  readonly #prefixes = segment();
   /** Route for unmatched paths. */
   rest: Route | undefined;
 
   /** The first route of a path stays. */
   add(match: PathMatch, path: string, route: Route): boolean {
-    const key = match === 'Exact' ? path : withoutSlash(path);
-    const routes = match === 'Exact' ? this.#exact : this.#prefixes;
-    if (routes.has(key)) return false;
-    routes.set(key, route);
-    if (match === 'Prefix') this.#depth = Math.max(this.#depth, key.split('/').length - 1);
+    if (match === 'Exact') {
+      if (this.#exact.has(path)) return false;
+      this.#exact.set(path, route);
+      return true;
+    }
+    let at = this.#prefixes;
+    for (const name of withoutSlash(path).split('/')) {
+      const next = at.below.get(name) ?? segment();
+      at.below.set(name, next);
+      at = next;
+    }
+    if (at.route !== undefined) return false;
+    at.route = route;
     return true;
   }
 
   /** The longest match; an exact one wins over an equal prefix. */
   find(path: string): Route | undefined {
     const exact = this.#exact.get(path);
-    if (exact !== undefined || this.#prefixes.size === 0) return exact;
-    // Limited to the depth of the rules, since a client may send thousands of segments.
-    const ends: number[] = [0];
-    for (let end = 0; ends.length <= this.#depth && end < path.length; ) {
-      const next = path.indexOf('/', end + 1);
-      end = next < 0 ? path.length : next;
-      ends.push(end);
+    if (exact !== undefined) return exact;
+    let at: Segment | undefined = this.#prefixes;
+    let longest: Route | undefined;
+    for (let start = 0; at !== undefined && at.below.size > 0 && start <= path.length; ) {
+      const next = path.indexOf('/', start);
+      const end = next < 0 ? path.length : next;
+      at = at.below.get(path.slice(start, end));
+      longest = at?.route ?? longest;
+      start = end + 1;
     }
-    for (let i = ends.length - 1; i >= 0; i -= 1) {
-      const route = this.#prefixes.get(path.slice(0, ends[i]));
-      if (route !== undefined) return route;
-    }
-    return undefined;
+    return longest;
   }
+}
+
+function segment(): Segment {
+  return { route: undefined, below: new Map() };
 }
 
 export class RoutingTable {

@@ -276,8 +276,70 @@ t.test('backends', async (t) => {
   }
 });
 
+t.test('a problem names some ports of a service with thousands, and an Ingress has so many problems', async (t) => {
+  const ports = Array.from({ length: 5000 }, (_, i) => ({ name: `p${i}`, port: i + 1 }));
+  const paths = Array.from({ length: 5000 }, (_, i) => ({
+    path: `/${i}`,
+    pathType: 'Exact',
+    backend: to('s', { number: 9 }),
+  }));
+  const many = { metadata: { name: 's', namespace: 'default' }, spec: { ports: ports.slice(9) } } as Service;
+  const planned = planRoutes({
+    ...{
+      dialect,
+      classes,
+      ingresses: [
+        ingress('i', { rules: [{ http: { paths } }] }),
+        ingress('j', { defaultBackend: to('s', { number: 9 }) }),
+      ],
+    },
+    ...{ service: () => many, secret: () => undefined, whyUnusable: () => undefined },
+  });
+  const [first] = planned.problems;
+  t.match(first?.message, /^service s has no port 9; it has p9 \(10\), .*p18 \(19\), and 4981 more$/);
+  t.equal(
+    planned.problems.filter((problem) => problem.ingress.metadata.name === 'i').length,
+    50,
+    'problems of the first',
+  );
+  t.equal(planned.problems.length, 51, 'problems of both');
+});
+
+t.test('TLS entries for all rules are considered once, not for each rule', async (t) => {
+  let reads = 0;
+  const host = (name: string) => ({
+    get host() {
+      reads += 1;
+      return name;
+    },
+  });
+  const rules = Array.from({ length: 100 }, (_, i) => host(`h${i}.example.com`));
+  const tls = [
+    ...Array.from({ length: 100 }, () => ({})),
+    { secretName: 'broken' },
+    ...Array.from({ length: 100 }, () => ({ secretName: 's' })),
+  ];
+  const planned = plan([ingress('i', { tls, rules, defaultBackend: to('s') })]);
+  t.equal(planned.certificates.size, 100, 'each host has the first usable certificate');
+  t.equal(planned.certificates.get('h7.example.com')?.metadata.name, 's');
+  t.equal(planned.routes.find('h7.example.com', '/')?.isSecure, true);
+  t.ok(reads < 1000, `rules are read ${reads} times`);
+});
+
 t.test('thousands of segments cost no more than the depth of the rules', async (t) => {
   const planned = plan([ingress('i', { rules: [rule('', ['Prefix', '/a/b', 's'])] })]);
   t.equal(target(planned, `/a/b${'/x'.repeat(10_000)}`), 's');
   t.equal(target(planned, '/'.repeat(10_000)), '-');
+  const paths = Array.from({ length: 4 }, (_, i) => `${'/a'.repeat(10_000 + i)}`);
+  const deep = plan([
+    ingress('i', {
+      rules: [
+        rule('', ...paths.map((path): [string, string, string] => ['Prefix', path, 's']), ['Prefix', '/a', 'rest']),
+      ],
+    }),
+  ]);
+  const short = Buffer.from('/a'.repeat(9_000)).toString();
+  // A search that compared every prefix of the path would read a billion characters.
+  for (let i = 0; i < 50; i += 1) t.equal(target(deep, `${short}/${i}`), 'rest', 'the longest prefix that matches');
+  t.equal(target(deep, `${paths[2]}/x`), 's', 'a rule of thousands of segments');
 });
