@@ -31,7 +31,8 @@ const line =
 /** Larger values are invalid. */
 const most = 1e15;
 
-const label = /([a-z_]+)="((?:[^"\\]|\\.)*)"/g;
+/** At its place only: a search for labels takes quadratic time in a text of letters. */
+const label = /([a-z_]+)="((?:[^"\\]|\\.)*)"(?:,\s*|$)/gy;
 
 /** Ignores other metrics and malformed lines. */
 export function readingOf(text: string): Reading {
@@ -65,9 +66,13 @@ export function readingOf(text: string): Reading {
   return { node: pointOf(node), pods: completePoints(pods) };
 }
 
+/** The labels up to the first that is malformed. */
 function labelsIn(text: string): Partial<Record<string, string>> {
   const result: Record<string, string> = {};
-  for (const [, name = '', value = ''] of text.matchAll(label)) result[name] = value.replaceAll(/\\(.)/g, '$1');
+  for (const [, name = '', value = ''] of text.matchAll(label)) {
+    // Copied, since a part of a text keeps the whole text in memory.
+    result[name] = Buffer.from(value.replaceAll(/\\(.)/g, '$1')).toString();
+  }
   return result;
 }
 

@@ -50,6 +50,20 @@ t.test('invalid values and malformed lines are ignored', async (t) => {
   t.same([...odd.pods.keys()], ['shop/a"b\\c,pod=d'], 'names may contain escaped characters');
 });
 
+t.test('a line of two megabytes takes no longer than its length', async (t) => {
+  const cpu = 'container_cpu_usage_seconds_total';
+  const size = 2 * 1024 * 1024;
+  // A search that began at each letter would take an hour.
+  for (const labels of [
+    'a'.repeat(size),
+    'a='.repeat(size / 2),
+    'a="'.repeat(size / 3),
+    'a="\\'.repeat(size / 4),
+    '} a'.repeat(size / 3),
+  ])
+    t.equal(readingOf(`${cpu}{${labels}} 1 1000`).pods.size, 0, labels.slice(0, 10));
+});
+
 t.test('CPU usage is the rate between two measurements', async (t) => {
   const usage = nodeUsage({ last, previous }) as Usage;
   t.same(usage, { timestampMs: 1_000_000, windowMs: 15_000, nanoCores: 2e9, memoryBytes: 4096 });
