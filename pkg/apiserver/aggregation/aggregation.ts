@@ -24,6 +24,7 @@ import { openRequest } from '#apiserver/streaming/http-proxy.js';
 import type { Client } from '#client/client.js';
 import type { Logger } from '#daemon/log/logger.js';
 import type { Tracer } from '#daemon/tracing/tracer.js';
+import type { Dial } from '#http/client/dial.js';
 
 export interface AggregationOptions {
   readonly dialect: Dialect;
@@ -40,6 +41,8 @@ export interface AggregationOptions {
   readonly userHeaders: UserHeaderNames;
   /** Absent: nothing is traced. */
   readonly tracer?: Pick<Tracer, 'call'> | undefined;
+  /** Opens connections to extension API servers; absent: directly. */
+  readonly dial?: Dial | undefined;
 }
 
 export interface RegistrationWork {
@@ -60,7 +63,7 @@ export class Aggregation {
   constructor(options: AggregationOptions) {
     this.#options = options;
     this.#identity = new ClientIdentityHolder(options.identity);
-    this.#connections = new Connections(this.#identity);
+    this.#connections = new Connections(this.#identity, options.dial);
     const { apiServices } = this;
     apiServices.listen((name) => {
       if (apiServices.remotes.get(name) === undefined) this.#connections.forget(name);
@@ -151,7 +154,8 @@ async function checkDiscovery(
 
 async function attempt(options: DiscoveryCheckOptions, remote: RemoteService, signal: AbortSignal): Promise<void> {
   const { clock, addresses, connections, dialect } = options;
-  const backend: Backend = { ...(await addresses.resolve(remote.service)), tls: connections.channel(remote).tls };
+  const { tls, dial } = connections.channel(remote);
+  const backend: Backend = { ...(await addresses.resolve(remote.service)), tls, dial };
   const path = rootOf(remote);
   const url = `https://${authority(backend)}${path}`;
   const timeout = new AbortController();

@@ -3,10 +3,14 @@ import { Agent } from 'node:https';
 import type { ClientIdentityHolder } from '#apiserver/aggregation/client-identity.js';
 import type { RemoteService } from '#apiserver/aggregation/remote-service.js';
 import type { BackendTLS } from '#apiserver/streaming/backend.js';
+import type { Dial } from '#http/client/dial.js';
+import { DialedHttpsAgent } from '#http/client/dialed-agent.js';
 
 export interface Channel {
   readonly tls: BackendTLS;
   readonly agent: Agent;
+  /** Opens connections; undefined: directly. */
+  readonly dial: Dial | undefined;
 }
 
 interface PooledChannel extends Channel {
@@ -21,10 +25,13 @@ const idleMs = 90_000;
 
 export class Connections {
   readonly #identity: ClientIdentityHolder;
+  readonly #dial: Dial | undefined;
   readonly #channels = new Map<string, PooledChannel>();
 
-  constructor(identity: ClientIdentityHolder) {
+  /** `dial`: opens connections; absent: directly. */
+  constructor(identity: ClientIdentityHolder, dial?: Dial) {
     this.#identity = identity;
+    this.#dial = dial;
     identity.listen(() => this.close());
   }
 
@@ -33,14 +40,16 @@ export class Connections {
     const existing = this.#channels.get(name);
     if (existing?.key === connectionKey) return existing;
     this.forget(name);
-    const agent = new Agent({
+    const dial = this.#dial;
+    const pooling = {
       keepAlive: true,
       maxFreeSockets: maxIdlePerAddress,
       maxTotalSockets: Number.POSITIVE_INFINITY,
       timeout: idleMs,
       scheduling: 'lifo',
-    });
-    const channel = { key: connectionKey, agent, tls: { ...trust, ...this.#identity.current } };
+    } as const;
+    const agent = dial === undefined ? new Agent(pooling) : new DialedHttpsAgent(dial, pooling);
+    const channel = { key: connectionKey, agent, dial, tls: { ...trust, ...this.#identity.current } };
     this.#channels.set(name, channel);
     // Close old connections: they would pile up, since addresses change.
     agent.on('free', () => trim(agent));

@@ -53,8 +53,8 @@ export class DocumentClient {
     const timer = clock.setTimer(() => timeout.abort(new Error(`no document in ${responseMs / 1000} s`)), responseMs);
     const ending = AbortSignal.any([signal, timeout.signal]);
     try {
-      const { agent, tls } = connections.channel(remote);
-      const backend = { ...(await resolve(remote.service)), tls };
+      const { agent, dial, tls } = connections.channel(remote);
+      const backend = { ...(await resolve(remote.service)), tls, dial };
       const user = { name: dialect.users.aggregator, groups: [dialect.groups.masters] };
       const headers = {
         ...userHeaders(user),

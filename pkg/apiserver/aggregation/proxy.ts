@@ -180,7 +180,8 @@ export class AggregationProxy {
     const { addresses, connections, log } = this.#options;
     const { service, name } = remote;
     try {
-      return { ...(await addresses.resolve(service)), tls: connections.channel(remote).tls };
+      const { dial, tls } = connections.channel(remote);
+      return { ...(await addresses.resolve(service)), tls, dial };
     } catch (err) {
       log.warn({ err, apiService: name, service }, 'could not resolve the Service of an extension API server');
       return undefined;

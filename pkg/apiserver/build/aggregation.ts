@@ -17,7 +17,7 @@ export async function buildAggregation(
   environment: ServerEnvironment,
   reader: ObjectReader,
 ): Promise<Aggregation> {
-  const { random, clock, log, metrics } = environment;
+  const { random, clock, egress, log, metrics } = environment;
   const [certFile = '', keyFile = ''] = [values['proxy-client-cert-file'], values['proxy-client-key-file']];
   const files = new CertificateFiles({ files: { cert: certFile || undefined, key: keyFile || undefined } });
   const loadIdentity = async (): Promise<ClientIdentity> => {
@@ -30,6 +30,7 @@ export async function buildAggregation(
   return new Aggregation({
     ...environment,
     reader,
+    dial: egress?.dialOf('cluster'),
     addresses: new ServiceResolver({ reader, random, toEndpoints: values['enable-aggregator-routing'] }),
     identity: await loadIdentity(),
     followIdentity: async (replace, signal) => {

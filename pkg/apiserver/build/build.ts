@@ -167,7 +167,10 @@ export async function buildApiServer(setup: ApiServerSetup): Promise<CompleteApi
         connects: [
           podLog({ reader, nodeAgents, dialect }),
           ...podConnects({ dialect, reader, nodeAgents, clock, bytesPerSecond }),
-          ...proxies({ dialect, reader, nodeAgents, resolve: resolveName, random, clock, tracer, bytesPerSecond }),
+          ...proxies({
+            ...{ dialect, reader, nodeAgents, resolve: resolveName, random, clock, tracer, bytesPerSecond },
+            dial: environment.egress?.dialOf('cluster'),
+          }),
         ],
         barrier,
         aggregation,

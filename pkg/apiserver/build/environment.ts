@@ -3,6 +3,8 @@ import type { Registry } from 'prom-client';
 import { TurnQueue } from '#apimachinery/async/turn-queue.js';
 import type { Clock } from '#apimachinery/clock.js';
 import type { Dialect } from '#apimachinery/dialect.js';
+import { buildEgress } from '#apiserver/build/egress.js';
+import type { EgressSelector } from '#apiserver/egress/selector.js';
 import type { ApiServerValues } from '#apiserver/options/options.js';
 import type { Logger } from '#daemon/log/logger.js';
 import { FeatureGates } from '#daemon/options/groups/feature-gates.js';
@@ -21,17 +23,20 @@ export interface ServerEnvironment {
   readonly newUID: () => string;
   /** Absent: nothing is traced. */
   readonly tracer?: Tracer | undefined;
+  /** Absent: every connection is direct. */
+  readonly egress?: EgressSelector | undefined;
 }
 
 /** Throws OptionsError. */
 export async function buildEnvironment(
   values: ApiServerValues,
-  outer: Omit<ServerEnvironment, 'turns' | 'tracer'>,
+  outer: Omit<ServerEnvironment, 'turns' | 'tracer' | 'egress'>,
 ): Promise<ServerEnvironment> {
   const { dialect, clock, log, metrics, random, newUID } = outer;
   const turns = new TurnQueue({ clock, defer: setImmediate });
   const tracer = await buildTracer(values, outer);
-  return { dialect, clock, turns, log, metrics, random, newUID, tracer };
+  const egress = await buildEgress(values['egress-selector-config-file'], { clock, random, metrics });
+  return { dialect, clock, turns, log, metrics, random, newUID, tracer, egress };
 }
 
 /** Undefined without the option and while the feature gate is off, as in release 1.24. */

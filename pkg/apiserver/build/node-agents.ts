@@ -17,6 +17,7 @@ import { readAll } from '#client/rest/response.js';
 import { holdCertificate } from '#daemon/certificates/expirations.js';
 import { textOf } from '#daemon/certificates/followed-file.js';
 import { FileTls } from '#http/client/credentials.js';
+import { DialedHttpsAgent } from '#http/client/dialed-agent.js';
 import type { ResourceStorage } from '#storage/resource-storage.js';
 
 /** The certificate is read again after this time: a request that an agent refuses for an old one is not retried. */
@@ -25,7 +26,7 @@ const nodeTlsFreshMs = 1_000;
 /** Throws OptionsError for a missing file. */
 export async function buildNodeAgents(
   values: ApiServerValues,
-  { clock, metrics }: ServerEnvironment,
+  { clock, egress, metrics }: ServerEnvironment,
   network: Pick<NodeAgentsOptions, 'reader' | 'resolve' | 'isOwn'>,
 ): Promise<NodeAgents> {
   const optionFile = async (
@@ -48,6 +49,7 @@ export async function buildNodeAgents(
     tls,
     addressTypes: values['nodeagent-preferred-address-types'],
     defaultPort: values['nodeagent-port'],
+    dial: egress?.dialOf('cluster'),
     ...network,
   });
 }
@@ -66,12 +68,14 @@ const maxConnections = 1024;
 /** The metrics API, which this server serves unless an extension API server is registered for it. */
 export function buildResourceMetrics(
   values: ApiServerValues,
-  { dialect, clock, log }: ServerEnvironment,
+  { dialect, clock, egress, log }: ServerEnvironment,
   { storages, nodeAgents }: { readonly storages: ResourceStorages; readonly nodeAgents: NodeAgents },
 ): ResourceMetrics {
   const periodMs = values['metric-resolution'];
   const nodeStorage = storages.storageOf(nodes);
-  const agent = new Agent({ keepAlive: true, maxTotalSockets: maxConnections, timeout: 2 * periodMs });
+  const pooling = { keepAlive: true, maxTotalSockets: maxConnections, timeout: 2 * periodMs };
+  const dial = egress?.dialOf('cluster');
+  const agent = dial === undefined ? new Agent(pooling) : new DialedHttpsAgent(dial, pooling);
   const read = async (node: string, signal: AbortSignal): Promise<string> => {
     const backend = await nodeAgents.backend(node);
     const request = { backend, method: 'GET', path: '/metrics/resource', headers: {}, agent, signal };

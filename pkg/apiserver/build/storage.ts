@@ -110,7 +110,7 @@ async function storeOpener(
   values: ApiServerValues,
   { environment, metrics }: StoreSetup,
 ): Promise<(endpoints: readonly string[]) => Store> {
-  const { clock, random, log, tracer, metrics: registry } = environment;
+  const { clock, egress, random, log, tracer, metrics: registry } = environment;
   const tls = await readEtcdFiles(values);
   holdCertificate(registry, 'etcd-client', async () => (await tls?.readOrLast())?.cert);
   holdCertificate(registry, 'etcd-authority', async () => (await tls?.readOrLast())?.ca);
@@ -119,6 +119,7 @@ async function storeOpener(
       endpoints,
       ...(tls === undefined ? {} : { tls: () => tls.readOrLast() }),
       root: etcdRoot(values['etcd-prefix']),
+      dial: egress?.dialOf('etcd'),
       leaseReuseSeconds: values['lease-reuse-duration-seconds'],
       leaseRetired: (keys) => metrics.leaseObjects.observe(keys),
       healthTimeoutMs: values['etcd-healthcheck-timeout'],

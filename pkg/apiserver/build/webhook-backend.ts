@@ -17,13 +17,13 @@ export interface BackendOption {
 export async function openBackend(
   option: BackendOption,
   path: string | undefined,
-  { clock, random }: Pick<ServerEnvironment, 'clock' | 'random'>,
+  { clock, egress, random }: Pick<ServerEnvironment, 'clock' | 'egress' | 'random'>,
   limits: Pick<WebhookBackendOptions, 'initialBackoffMs' | 'retriesAll' | 'totalMs' | 'maxCalls'> = {},
 ): Promise<WebhookBackend | undefined> {
   if (path === undefined || path === '') return undefined;
   const { namespace: _, ...target } = await clientConfig(option, path, clock);
   return new WebhookBackend({
-    transport: new HttpTransport({ ...target, clock }),
+    transport: new HttpTransport({ ...target, clock, dial: egress?.dialOf('controlplane') }),
     url: new URL(target.server),
     clock,
     random,

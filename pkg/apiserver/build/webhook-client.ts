@@ -20,7 +20,7 @@ const maxWebhookCalls = 100;
 /** A webhook that hangs occupies at most half of the places for requests in flight. */
 export function buildWebhookClient(
   values: ApiServerValues,
-  { dialect, clock, turns, random, tracer }: ServerEnvironment,
+  { dialect, clock, egress, turns, random, tracer }: ServerEnvironment,
   { reader, resolveName, workers }: WebhookClientSetup,
 ): WebhookClient {
   const resolver = new ServiceResolver({ reader, random, toEndpoints: values['enable-aggregator-routing'] });
@@ -29,6 +29,8 @@ export function buildWebhookClient(
     clock,
     resolve: (service) => resolver.resolve(service),
     lookup: sharedLookup(resolveName),
+    // As in 1.24: Services are in the cluster, and servers with a URL beside the control plane.
+    dials: { service: egress?.dialOf('cluster'), url: egress?.dialOf('controlplane') },
     pause: () => turns.pause(),
     userAgent: `${dialect.components.apiServer}-admission`,
     maxCalls: limit === 0 ? maxWebhookCalls : Math.max(1, Math.floor(limit / 2 / workers)),

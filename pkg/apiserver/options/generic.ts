@@ -167,10 +167,9 @@ export const genericServerOptions = {
   },
   'egress-selector-config-file': {
     type: 'string',
-    inert: true,
     section: 'Egress selector',
-    meaning: 'Configuration of proxies to nodes, etcd and other servers.',
-    protects: true,
+    meaning:
+      'EgressSelectorConfiguration: the proxies through which the server reaches nodes, pods and Services (`cluster`), etcd (`etcd`), and webhooks with a URL (`controlplane`).',
   },
   'tracing-config-file': {
     type: 'string',

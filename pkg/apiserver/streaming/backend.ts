@@ -1,11 +1,14 @@
 /** A backend: its address, and how to authenticate it. */
 import type { LookupAddress } from 'node:dns';
+import type { Agent } from 'node:http';
 import type { LookupFunction } from 'node:net';
 import type { ConnectionOptions } from 'node:tls';
 import { withPartialTrustChain } from '#apimachinery/net/tls-trust.js';
 import type { ApiRequest } from '#apiserver/http/exchange.js';
 import type { Address } from '#apiserver/service-routing/address.js';
 import { endToEndHeaders } from '#daemon/streaming/forwarding.js';
+import type { Dial } from '#http/client/dial.js';
+import { DialedHttpAgent, DialedHttpsAgent } from '#http/client/dialed-agent.js';
 
 export interface BackendTLS {
   /** PEM of the client certificate and key. */
@@ -24,15 +27,25 @@ export interface Backend extends Address {
   readonly addresses?: readonly LookupAddress[];
   /** Absent: plain HTTP. */
   readonly tls?: BackendTLS;
+  /** Opens connections to it; absent: directly. */
+  readonly dial?: Dial | undefined;
+}
+
+/** The agent of one request. */
+export function agentOf({ dial, tls }: Pick<Backend, 'dial' | 'tls'>): Agent | false {
+  if (dial === undefined) return false;
+  return tls === undefined ? new DialedHttpAgent(dial) : new DialedHttpsAgent(dial);
 }
 
 /** Options for `net.connect` and the functions built on it. */
-export function dialTarget({ host, port, addresses }: Backend): {
+export function dialTarget({ host, port, addresses, dial }: Backend): {
   host: string;
   port: number;
   lookup?: LookupFunction;
 } {
   if (addresses === undefined) return { host, port };
+  // A proxy gets an address that was checked.
+  if (dial !== undefined) return { host: addresses[0]?.address ?? host, port };
   const lookup: LookupFunction = (_name, { all }, done) => {
     const [first] = addresses;
     if (all === true) done(null, [...addresses]);

@@ -8,7 +8,7 @@ import { serviceUnavailable } from '#apimachinery/errors/status.js';
 import type { ApiRequest, ApiResponse } from '#apiserver/http/exchange.js';
 import { authority } from '#apiserver/service-routing/address.js';
 import { reasonOf } from '#apiserver/service-routing/dial-failure.js';
-import { type Backend, dialTarget, tlsOptions } from '#apiserver/streaming/backend.js';
+import { agentOf, type Backend, dialTarget, tlsOptions } from '#apiserver/streaming/backend.js';
 import { type LinkContext, LinkRewriter, rewriteLink } from '#apiserver/streaming/html-links.js';
 import { maxHeaderBytes } from '#daemon/serving/connection-limits.js';
 import { endToEndHeaders, repeatableMethods } from '#daemon/streaming/forwarding.js';
@@ -113,7 +113,7 @@ function attempt(request: BackendRequest): Promise<IncomingMessage> {
     path,
     headers,
     signal,
-    agent: agent ?? false,
+    agent: agent ?? agentOf(backend),
     maxHeaderSize: maxHeaderBytes,
     timeout: dialMs,
   };
@@ -122,7 +122,8 @@ function attempt(request: BackendRequest): Promise<IncomingMessage> {
     const outgoing = tls === undefined ? httpRequest(options) : httpsRequest({ ...options, ...tlsOptions(tls) });
     outgoing.once('socket', (socket) => {
       const connected = () => outgoing.setTimeout(0);
-      if (outgoing.reusedSocket) connected();
+      // A socket from another dialer is connected, but its handshake may not be over.
+      if (outgoing.reusedSocket || (backend.dial !== undefined && tls === undefined)) connected();
       else socket.once(tls === undefined ? 'connect' : 'secureConnect', connected);
     });
     outgoing.once('timeout', () => outgoing.destroy(new Error(`dial tcp ${authority(backend)}: i/o timeout`)));

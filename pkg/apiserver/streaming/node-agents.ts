@@ -6,6 +6,7 @@ import type { ObjectReader } from '#apiserver/objects/object-reader.js';
 import { agentHost, type ResolveName } from '#apiserver/streaming/allowed-addresses.js';
 import type { Backend, BackendTLS } from '#apiserver/streaming/backend.js';
 import type { TlsSource } from '#http/client/credentials.js';
+import type { Dial } from '#http/client/dial.js';
 
 export interface NodeAgentsOptions {
   readonly reader: ObjectReader;
@@ -18,6 +19,8 @@ export interface NodeAgentsOptions {
   readonly resolve: ResolveName;
   /** True for this server's own address: it must not call itself with its rights at agents. Absent: never. */
   readonly isOwn?: (address: string, port: number) => boolean;
+  /** Opens connections; absent: directly. */
+  readonly dial?: Dial | undefined;
 }
 
 export const defaultAddressTypes = ['InternalIP', 'ExternalIP', 'Hostname', 'InternalDNS', 'ExternalDNS'] as const;
@@ -44,7 +47,8 @@ export class NodeAgents {
       ...(key === undefined ? {} : { key }),
     };
     const where = await agentHost(host, resolve, (address) => isOwn?.(address, port) === true);
-    return { ...where, port, tls: options.insecure === true || ca === undefined ? client : { ...client, ca } };
+    const { dial } = this.#options;
+    return { ...where, port, dial, tls: options.insecure === true || ca === undefined ? client : { ...client, ca } };
   }
 
   #address(node: Node): string | undefined {

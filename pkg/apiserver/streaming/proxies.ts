@@ -16,6 +16,7 @@ import { bodyToPass, proxyRequest } from '#apiserver/streaming/http-proxy.js';
 import type { NodeAgents } from '#apiserver/streaming/node-agents.js';
 import { upgradeBackend } from '#apiserver/streaming/upgrade-backend.js';
 import type { Tracer } from '#daemon/tracing/tracer.js';
+import type { Dial } from '#http/client/dial.js';
 
 export interface ProxyOptions {
   readonly dialect: Dialect;
@@ -27,6 +28,8 @@ export interface ProxyOptions {
   readonly clock: Clock;
   /** Limit of each direction of a tunnel; absent or 0: none. */
   readonly bytesPerSecond?: number | undefined;
+  /** Opens connections; absent: directly. */
+  readonly dial?: Dial | undefined;
   /** Absent: nothing is traced. */
   readonly tracer?: Pick<Tracer, 'call'> | undefined;
 }
@@ -42,10 +45,11 @@ export function proxies(options: ProxyOptions): ConnectEndpoint[] {
 }
 
 function proxyEndpoint(
-  { dialect, clock, tracer, bytesPerSecond }: ProxyOptions,
+  { dialect, clock, dial, tracer, bytesPerSecond }: ProxyOptions,
   resource: string,
-  locate: Locate,
+  find: Locate,
 ): ConnectEndpoint {
+  const locate: Locate = async (context) => ({ ...(await find(context)), dial });
   return {
     group: 'core',
     resource,

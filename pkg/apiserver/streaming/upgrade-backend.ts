@@ -10,7 +10,14 @@ import { messageOf } from '#apimachinery/errors/message.js';
 import { badRequest, StatusError } from '#apimachinery/errors/status.js';
 import type { ApiRequest, ApiResponse } from '#apiserver/http/exchange.js';
 import { authority } from '#apiserver/service-routing/address.js';
-import { type Backend, dialTarget, forwardedFor, forwardedHeaders, tlsOptions } from '#apiserver/streaming/backend.js';
+import {
+  agentOf,
+  type Backend,
+  dialTarget,
+  forwardedFor,
+  forwardedHeaders,
+  tlsOptions,
+} from '#apiserver/streaming/backend.js';
 import { answerOf } from '#apiserver/streaming/http-proxy.js';
 import { protocolVersionHeader, spdyUpgrade } from '#daemon/streaming/protocols.js';
 import { askUpgrade, openTunnel, type UpgradeAnswer } from '#daemon/streaming/tunnel.js';
@@ -78,13 +85,14 @@ async function ask(options: TunnelOptions): Promise<UpgradeAnswer> {
     path,
     headers: { ...requestHeaders(backend, request, tokenProtocolPrefix), ...extraHeaders },
     signal,
-    agent: false,
+    agent: agentOf(backend),
     // This limit includes connecting.
     timeout: responseMs,
   };
   const outgoing = tls === undefined ? httpRequest(passed) : httpsRequest({ ...passed, ...tlsOptions(tls) });
   let phase = 'dialing backend';
   outgoing.once('socket', (socket) => {
+    if (backend.dial !== undefined && tls === undefined) phase = 'upgrading connection';
     socket.once(tls === undefined ? 'connect' : 'secureConnect', () => {
       phase = 'upgrading connection';
     });

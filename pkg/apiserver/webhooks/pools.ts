@@ -5,6 +5,8 @@ import type { WebhookClientConfig } from '#api/admissionregistration/v1/types.ge
 import { withPartialTrustChain } from '#apimachinery/net/tls-trust.js';
 import { CredentialSource, userFor, type WebhookCredentials } from '#apiserver/webhooks/credentials.js';
 import { targetOf, type WebhookTarget } from '#apiserver/webhooks/target.js';
+import type { Dial } from '#http/client/dial.js';
+import { DialedHttpsAgent } from '#http/client/dialed-agent.js';
 
 /** Limit of pools, as in 1.24. */
 const maxPools = 200;
@@ -14,9 +16,16 @@ const maxConnections = 100;
 const maxIdle = 8;
 const idleMs = 90_000;
 
+/** How webhooks with a Service, and those with a URL, are reached; absent: directly. */
+export interface WebhookDials {
+  readonly service: Dial | undefined;
+  readonly url: Dial | undefined;
+}
+
 export interface Pool {
   readonly target: WebhookTarget;
   readonly agent: Agent;
+  readonly dial: Dial | undefined;
   /** Parsed once, not per connection. Absent: the system's authorities. */
   readonly trust?: SecureContext;
   /** Absent: calls without credentials. */
@@ -30,11 +39,16 @@ export interface Pool {
  * same work.
  */
 export class Pools {
+  readonly #dials: WebhookDials | undefined;
   readonly #byTarget = new Map<string, Pool>();
   /** Keys of pools; configurations in the cache keep their identity until they change. */
   #byConfig = new WeakMap<WebhookClientConfig, string>();
   readonly #numbers = new Map<WebhookCredentials | undefined, number>();
   #closed = false;
+
+  constructor(dials?: WebhookDials) {
+    this.#dials = dials;
+  }
 
   /** Throws WebhookCallError for an invalid configuration. */
   of(config: WebhookClientConfig, credentials?: WebhookCredentials): Pool {
@@ -49,15 +63,13 @@ export class Pools {
     }
     const target = targetOf(config);
     const user = credentials && userFor(credentials, target.authority);
+    const dial = target.service === undefined ? this.#dials?.url : this.#dials?.service;
+    const pooling = { keepAlive: !this.#closed, maxSockets: maxConnections, maxFreeSockets: maxIdle, timeout: idleMs };
     const pool: Pool = {
       target,
       ...(user === undefined ? {} : { credentialSource: new CredentialSource(user, target.ca) }),
-      agent: new Agent({
-        keepAlive: !this.#closed,
-        maxSockets: maxConnections,
-        maxFreeSockets: maxIdle,
-        timeout: idleMs,
-      }),
+      dial,
+      agent: dial === undefined ? new Agent(pooling) : new DialedHttpsAgent(dial, pooling),
       ...(target.ca === undefined ? {} : { trust: createSecureContext(withPartialTrustChain({ ca: target.ca })) }),
       calls: 0,
     };

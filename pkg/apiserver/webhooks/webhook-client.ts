@@ -20,14 +20,17 @@ import { reasonOf } from '#apiserver/service-routing/dial-failure.js';
 import { ServiceUnreachableError } from '#apiserver/service-routing/service-resolver.js';
 import { responseFailure, tooManyCalls, WebhookCallError } from '#apiserver/webhooks/call-error.js';
 import type { CallCredentials, CredentialSource, WebhookCredentials } from '#apiserver/webhooks/credentials.js';
-import { type Pool, Pools } from '#apiserver/webhooks/pools.js';
+import { type Pool, Pools, type WebhookDials } from '#apiserver/webhooks/pools.js';
 import type { Tracer } from '#daemon/tracing/tracer.js';
+import { DialedHttpsAgent } from '#http/client/dialed-agent.js';
 
 export interface WebhookClientOptions {
   readonly clock: Clock;
   /** Resolves a Service. Rejects with a ServiceUnreachableError. */
   readonly resolve: (service: ServicePlace) => Promise<Address>;
   readonly lookup: LookupFunction;
+  /** Open connections; absent: directly. */
+  readonly dials?: WebhookDials;
   readonly userAgent: string;
   /** Called while a large answer is parsed; absent: answers are parsed at once. */
   readonly pause?: Pause;
@@ -57,10 +60,11 @@ const failureBytes = 8192;
 
 export class WebhookClient {
   readonly #options: WebhookClientOptions;
-  readonly #pools = new Pools();
+  readonly #pools: Pools;
 
   constructor(options: WebhookClientOptions) {
     this.#options = options;
+    this.#pools = new Pools(options.dials);
   }
 
   /**
@@ -161,14 +165,14 @@ export class WebhookClient {
   }
 
   #sendOnce(
-    { target, agent, trust }: Pool,
+    { target, agent, trust, dial }: Pool,
     { call, address, callCredentials, signal, traceparent }: AddressedAttempt,
     kept = true,
   ): Promise<IncomingMessage> {
     const { userAgent, lookup } = this.#options;
     return new Promise((resolve, reject) => {
       const outgoing = httpsRequest({
-        agent: kept ? agent : false,
+        agent: kept ? agent : dial !== undefined && new DialedHttpsAgent(dial),
         method: 'POST',
         host: address.host,
         port: address.port,

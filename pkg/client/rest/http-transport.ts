@@ -8,6 +8,7 @@ import type { Transport, TransportRequest, TransportResponse } from '#client/res
 import { isCompressed, readBody } from '#http/client/body.js';
 import { type ExchangeResponse, UnsentError } from '#http/client/connections.js';
 import type { TlsMaterial, TlsSource, TokenSource } from '#http/client/credentials.js';
+import type { Dial } from '#http/client/dial.js';
 import { NegotiatedConnections } from '#http/client/negotiated-connections.js';
 import { TransportError, transportErrorFrom } from '#http/client/transport-error.js';
 
@@ -31,6 +32,8 @@ export interface HttpTransportOptions {
    */
   readonly timeoutMs?: number;
   readonly clock: Clock;
+  /** Opens connections; absent: by TCP. */
+  readonly dial?: Dial | undefined;
 }
 
 /** The credentials of a request. */
@@ -190,8 +193,8 @@ export class HttpTransport implements Transport {
   #channelFor(material: TlsMaterial | undefined): NegotiatedConnections {
     const previous = this.#channel;
     if (previous !== undefined && previous.material === material) return previous.channel;
-    const { serverName, insecureSkipVerify, proxy, clock } = this.#options;
-    const options = { server: this.#base, serverName, insecureSkipVerify, proxy, clock };
+    const { serverName, insecureSkipVerify, proxy, clock, dial } = this.#options;
+    const options = { server: this.#base, serverName, insecureSkipVerify, proxy, clock, dial };
     const channel = new NegotiatedConnections(options, material);
     // Requests in flight finish on the connections of the old identity.
     previous?.channel.retire();

@@ -4,11 +4,13 @@
  * Why not Node.js's agents: the protocol is known only after the TLS handshake, so the connection must exist before it
  * is handed to HTTP/1.1 or HTTP/2; and agents support neither HTTP nor SOCKS 5 proxies.
  */
-import { connect as connectTcp, isIP, type Socket } from 'node:net';
+import { connect as connectTcp, isIP, Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
 import { checkServerIdentity, connect as connectTls, createSecureContext, type SecureContext } from 'node:tls';
 import type { Clock } from '#apimachinery/clock.js';
 import { withPartialTrustChain } from '#apimachinery/net/tls-trust.js';
 import type { TlsMaterial } from '#http/client/credentials.js';
+import type { Dial } from '#http/client/dial.js';
 import { socks5, tunnel } from '#http/client/proxy-tunnel.js';
 import { TransportError } from '#http/client/transport-error.js';
 
@@ -21,6 +23,8 @@ export interface DialerOptions {
   /** Also tunnels to an HTTP server through an HTTP proxy, for connections that are upgraded. */
   readonly tunnel?: boolean;
   readonly clock: Clock;
+  /** Opens connections, to the proxy if there is one; absent: by TCP. */
+  readonly dial?: Dial | undefined;
 }
 
 export type ApplicationProtocol = 'h2' | 'http/1.1';
@@ -38,7 +42,7 @@ const keepAliveProbeMs = 30_000;
 export class Dialer {
   readonly #options: DialerOptions;
   readonly #material: TlsMaterial | undefined;
-  readonly #connections = new Set<Socket>();
+  readonly #connections = new Set<Duplex>();
   #context: SecureContext | undefined;
 
   constructor(options: DialerOptions, material: TlsMaterial | undefined) {
@@ -72,10 +76,22 @@ export class Dialer {
 
   /** Ends all connections immediately; the kernel discards unsent data. */
   reset(): void {
-    for (const socket of this.#connections) socket.resetAndDestroy();
+    for (const socket of this.#connections) {
+      if (socket instanceof Socket) socket.resetAndDestroy();
+      else socket.destroy();
+    }
   }
 
-  #connected(where: { readonly host: string; readonly port: number }, opened: Socket[]): Promise<Socket> {
+  async #connected(where: { readonly host: string; readonly port: number }, opened: Socket[]): Promise<Socket> {
+    const { dial } = this.#options;
+    if (dial !== undefined) {
+      // A stream through a tunnel has what is used of a socket here.
+      const stream = (await dial(where)) as Socket;
+      this.#connections.add(stream);
+      stream.on('close', () => this.#connections.delete(stream)).on('error', () => undefined);
+      opened.push(stream);
+      return stream;
+    }
     const socket = connectTcp(where);
     this.#connections.add(socket);
     socket.on('close', () => this.#connections.delete(socket));
@@ -88,8 +104,7 @@ export class Dialer {
     const port = portOf(server);
     const through = proxy === undefined ? undefined : await this.#proxied(proxy, { host, port }, opened);
     const plain = through ?? (await this.#connected({ host, port }, opened));
-    plain.setKeepAlive(true, keepAliveProbeMs);
-    plain.setNoDelay(true);
+    if (plain instanceof Socket) plain.setKeepAlive(true, keepAliveProbeMs).setNoDelay(true);
     if (server.protocol === 'http:') return { socket: plain, protocol: 'http/1.1' };
     const secure = connectTls({
       socket: plain,

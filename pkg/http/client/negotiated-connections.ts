@@ -10,6 +10,7 @@ import {
   UnsentError,
 } from '#http/client/connections.js';
 import type { TlsMaterial } from '#http/client/credentials.js';
+import type { Dial } from '#http/client/dial.js';
 import { type ApplicationProtocol, Dialer } from '#http/client/dialer.js';
 import { Http1Connections } from '#http/client/http1-connections.js';
 import { Http2Connections } from '#http/client/http2-connections.js';
@@ -21,6 +22,8 @@ export interface NegotiatedConnectionsOptions {
   readonly insecureSkipVerify?: boolean | undefined;
   readonly proxy?: URL | undefined;
   readonly clock: Clock;
+  /** Opens connections; absent: by TCP. */
+  readonly dial?: Dial | undefined;
 }
 
 /** Immediate retries of a request that the server did not accept. */

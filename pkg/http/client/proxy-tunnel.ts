@@ -93,7 +93,7 @@ async function readExactly(socket: Socket, size: number): Promise<Buffer> {
  * Reads until `end` returns the length of the message; later bytes are put back. Rejects if the connection ends or
  * `end` throws.
  */
-function readUntil(socket: Socket, end: (bytes: Buffer) => number | undefined): Promise<Buffer> {
+export function readUntil(socket: Socket, end: (bytes: Buffer) => number | undefined): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     let bytes = Buffer.alloc(0);
     const stop = () => {

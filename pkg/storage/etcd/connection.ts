@@ -5,6 +5,7 @@ import { exponentialDelayMs, spreadAround } from '#apimachinery/backoff/backoff.
 import type { Cancellation } from '#apimachinery/cancellation.js';
 import type { Clock } from '#apimachinery/clock.js';
 import type { CallSpan, Tracer } from '#daemon/tracing/tracer.js';
+import type { Dial } from '#http/client/dial.js';
 import { readLeader, readTerm, WireReader } from '#storage/etcd/answers.js';
 import { translateEtcdError } from '#storage/etcd/errors.js';
 import type { GrpcStream, Message } from '#storage/etcd/grpc/call.js';
@@ -19,6 +20,8 @@ export interface ConnectionOptions {
   /** `http://127.0.0.1:2379`, `https://…`; at least one. */
   readonly endpoints: readonly string[];
   readonly tls?: EtcdTls;
+  /** Opens connections; absent: by TCP. */
+  readonly dial?: Dial | undefined;
   readonly clock: Clock;
   /** Uniform in [0, 1). */
   readonly random: () => number;
@@ -69,8 +72,8 @@ export class EtcdConnection {
   constructor(options: ConnectionOptions) {
     if (options.endpoints.length === 0) throw new TypeError('at least one etcd endpoint is needed');
     this.#options = options;
-    const { tls, clock, random } = options;
-    this.#endpoints = options.endpoints.map((url) => new GrpcEndpoint({ url, tls, clock, random }));
+    const { dial, tls, clock, random } = options;
+    this.#endpoints = options.endpoints.map((url) => new GrpcEndpoint({ url, tls, clock, random, dial }));
     this.#current = Math.floor(options.random() * this.#endpoints.length);
     this.#overtaken = new OvertakenWrites({ clock, readLeader: (endpoint) => this.#readLeader(endpoint) });
   }

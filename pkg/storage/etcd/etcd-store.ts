@@ -9,6 +9,7 @@ import type { Cancellation } from '#apimachinery/cancellation.js';
 import type { Clock } from '#apimachinery/clock.js';
 import { type Logger, silentLogger } from '#daemon/log/logger.js';
 import type { Tracer } from '#daemon/tracing/tracer.js';
+import type { Dial } from '#http/client/dial.js';
 import {
   type EtcdRangeResponse,
   readConditionalWriteResponse,
@@ -49,6 +50,8 @@ export interface EtcdStoreOptions {
   /** `http://127.0.0.1:2379`, `https://…`; at least one. */
   readonly endpoints: readonly string[];
   readonly tls?: EtcdTls;
+  /** Opens connections; absent: by TCP. */
+  readonly dial?: Dial | undefined;
   /** Root of all keys, without a trailing slash: `/registry`. Watches below it share one etcd watch. */
   readonly root?: string;
   readonly clock: Clock;
@@ -91,8 +94,9 @@ export class EtcdStore implements Store {
     this.#options = options;
     this.#log = options.log ?? silentLogger;
     this.#root = options.root ?? '/registry';
-    const { endpoints, tls, clock, random, tracer, callTimeoutMs = 5000, watchQueueSize = 4096 } = options;
-    this.#connection = new EtcdConnection({ endpoints, ...(tls && { tls }), clock, random, callTimeoutMs, tracer });
+    const { endpoints, dial, tls, clock, random, tracer, callTimeoutMs = 5000, watchQueueSize = 4096 } = options;
+    const connecting = { endpoints, dial, ...(tls && { tls }) };
+    this.#connection = new EtcdConnection({ ...connecting, clock, random, callTimeoutMs, tracer });
     this.#newest = new SharedRead(() => this.#readRevision({ repeatable: true, prompt: true }));
     this.#leases = new LeasePool({
       clock,

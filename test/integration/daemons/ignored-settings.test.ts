@@ -43,7 +43,6 @@ const pending = new Set([
   'authorization-webhook-cache-unauthorized-ttl',
   'authorization-webhook-config-file',
   'authorization-webhook-version',
-  'egress-selector-config-file',
 ]);
 
 /** The product's sources without tests, declarations of options, and the tables of gates. */

@@ -60,6 +60,8 @@ apiserver_crd_webhook_conversion_duration_seconds histogram ALPHA crd_name from_
 apiserver_current_inflight_requests gauge STABLE request_kind
 apiserver_current_inqueue_requests gauge ALPHA request_kind
 apiserver_dropped_requests_total counter ALPHA request_kind
+apiserver_egress_dialer_dial_duration_seconds histogram ALPHA protocol transport
+apiserver_egress_dialer_dial_failure_count counter ALPHA protocol stage transport
 apiserver_envelope_encryption_dek_cache_fill_percent gauge ALPHA
 apiserver_envelope_encryption_dek_cache_inter_arrival_time_seconds histogram ALPHA transformation_type
 apiserver_flowcontrol_current_executing_requests gauge ALPHA flow_schema priority_level
@@ -225,7 +227,6 @@ export const leftOut: Readonly<Record<string, string>> = {
   aggregator_openapi_: 'the documents of other API servers are not merged',
   apiserver_client_certificate_expiration_seconds:
     'how long a certificate still lasts is not looked at for each request',
-  apiserver_egress_dialer_: 'there is no egress proxy',
   apiserver_kube_aggregator_: 'certificates of an outdated form are refused, not counted',
   apiserver_longrunning_gauge: 'deprecated since 1.23, and hidden in 1.24',
   apiserver_registered_watchers: 'deprecated since 1.23, and hidden in 1.24',

@@ -1,12 +1,14 @@
 /** The connection to one endpoint: opened on demand, and again after a failure with growing delays. */
 
-import { connect as connectTcp, isIP, type Socket } from 'node:net';
+import { connect as connectTcp, isIP } from 'node:net';
+import type { Duplex } from 'node:stream';
 import { connect as connectTls, type TLSSocket } from 'node:tls';
 import { unlessAborted } from '#apimachinery/async/abort.js';
 import { DeadlineTimer } from '#apimachinery/async/deadline-timer.js';
 import { Backoff } from '#apimachinery/backoff/backoff.js';
 import type { Clock, Timer } from '#apimachinery/clock.js';
 import { withPartialTrustChain } from '#apimachinery/net/tls-trust.js';
+import type { Dial } from '#http/client/dial.js';
 import { Http2Session } from '#http/http2/client-session.js';
 import { encodeHeaders, type HeaderField } from '#http/http2/hpack.js';
 import { callStream, callUnary, type GrpcStream, type UnaryCall } from '#storage/etcd/grpc/call.js';
@@ -30,6 +32,8 @@ export interface EndpointOptions {
   readonly clock: Clock;
   /** Uniform in [0, 1). */
   readonly random: () => number;
+  /** Opens connections; absent: by TCP. */
+  readonly dial?: Dial | undefined;
 }
 
 const reconnectBaseMs = 50;
@@ -179,7 +183,40 @@ export class GrpcEndpoint {
     return new GrpcError(grpcStatus.UNAVAILABLE, details, { sent: false, cause });
   }
 
-  #connectWith(tls: EndpointTls | undefined): Promise<Http2Session> {
+  async #connectWith(tls: EndpointTls | undefined): Promise<Http2Session> {
+    const { dial } = this.#options;
+    return this.#open(tls, dial === undefined ? undefined : await this.#through(dial));
+  }
+
+  /** A stream through a proxy, in the time for connecting. */
+  async #through(dial: Dial): Promise<Duplex> {
+    const late = new AbortController();
+    const timer = this.#options.clock.setTimer(() => late.abort(), connectTimeoutMs);
+    const dialing = dial(this.#target);
+    // A stream that comes too late has no owner.
+    dialing.then(
+      (stream) => late.signal.aborted && stream.destroy(),
+      () => undefined,
+    );
+    try {
+      return await unlessAborted(dialing, late.signal, () => new Error('connecting took too long'));
+    } catch (error) {
+      this.#pause();
+      throw this.#unreachable(error as Error);
+    } finally {
+      timer.cancel();
+    }
+  }
+
+  get #target(): { readonly host: string; readonly port: number } {
+    const { hostname, port, protocol } = this.#url;
+    // URLs have IPv6 addresses in brackets.
+    const host = hostname.replace(/^\[|\]$/g, '');
+    return { host, port: Number(port === '' ? (protocol === 'https:' ? 443 : 80) : port) };
+  }
+
+  /** `raw`: a stream to the server; undefined: opens one by TCP. */
+  #open(tls: EndpointTls | undefined, raw: Duplex | undefined): Promise<Http2Session> {
     const { clock } = this.#options;
     return new Promise((resolve, reject) => {
       const failed = (failure: Error | undefined) => {
@@ -188,7 +225,7 @@ export class GrpcEndpoint {
         // No effect if the promise is already resolved.
         reject(this.#unreachable(failure));
       };
-      const socket = this.#dial(tls, failed, () => {
+      const socket = this.#dial({ tls, raw }, failed, () => {
         const leave = () => {
           if (this.#session === session) this.#session = undefined;
         };
@@ -220,16 +257,18 @@ export class GrpcEndpoint {
   }
 
   /** Calls one of the functions once; after `connected`, the socket belongs to the caller. */
-  #dial(tls: EndpointTls | undefined, failed: (failure: Error | undefined) => void, connected: () => void): Socket {
-    const { hostname, port, protocol } = this.#url;
-    // URLs have IPv6 addresses in brackets.
-    const host = hostname.replace(/^\[|\]$/g, '');
-    const secure = protocol === 'https:';
-    const at = { host, port: Number(port === '' ? (secure ? 443 : 80) : port), noDelay: true };
-    const servername = isIP(host) === 0 ? { servername: host } : {};
+  #dial(
+    { tls, raw }: { readonly tls: EndpointTls | undefined; readonly raw: Duplex | undefined },
+    failed: (failure: Error | undefined) => void,
+    connected: () => void,
+  ): Duplex {
+    const secure = this.#url.protocol === 'https:';
+    const at = { ...this.#target, noDelay: true };
+    const servername = isIP(at.host) === 0 ? { servername: at.host } : {};
+    const secured = { ...withPartialTrustChain(tls ?? {}), ...at, ...servername, ALPNProtocols: ['h2'] };
     const socket = secure
-      ? connectTls({ ...withPartialTrustChain(tls ?? {}), ...at, ...servername, ALPNProtocols: ['h2'] })
-      : connectTcp(at);
+      ? connectTls(raw === undefined ? secured : { ...secured, socket: raw })
+      : (raw ?? connectTcp(at));
     let failure: Error | undefined;
     const onError = (error: Error) => {
       failure = error;
@@ -237,7 +276,7 @@ export class GrpcEndpoint {
     const onClose = () => failed(failure);
     socket.on('error', onError);
     socket.once('close', onClose);
-    socket.once(secure ? 'secureConnect' : 'connect', () => {
+    const begin = () => {
       if (secure && (socket as TLSSocket).alpnProtocol !== 'h2') {
         socket.destroy(new Error('the server does not speak HTTP/2'));
         return;
@@ -245,11 +284,13 @@ export class GrpcEndpoint {
       socket.off('error', onError);
       socket.off('close', onClose);
       connected();
-    });
+    };
+    if (secure || raw === undefined) socket.once(secure ? 'secureConnect' : 'connect', begin);
+    else queueMicrotask(begin);
     return socket;
   }
 
-  #keepAlive(session: Http2Session, socket: Socket): void {
+  #keepAlive(session: Http2Session, socket: Duplex): void {
     const { clock } = this.#options;
     let timer: Timer;
     const check = () => {
