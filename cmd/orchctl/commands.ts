@@ -1,5 +1,6 @@
 /** All commands, in the order of the overview. */
 import { apply } from '#cmd/orchctl/commands/apply.js';
+import { auth } from '#cmd/orchctl/commands/auth/auth.js';
 import { codec } from '#cmd/orchctl/commands/codec.js';
 import type { Command } from '#cmd/orchctl/commands/command.js';
 import { cordon, uncordon } from '#cmd/orchctl/commands/cordon.js';
@@ -24,6 +25,7 @@ export const commands: readonly Command[] = [
   get,
   describe,
   why,
+  auth,
   apply,
   create,
   deleteCommand,

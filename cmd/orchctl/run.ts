@@ -53,12 +53,14 @@ async function invoke(
   terminal: Terminal,
 ): Promise<number> {
   const values = valuesOf(parsed);
+  const isAboutUser = command.isAboutUser?.({ args: parsed.args, values }) === true;
+  const connecting = isAboutUser ? withoutUser(values) : values;
   // A missing configuration matters only to commands that contact the server.
   let failure: unknown = new Error(`${command.name} works without a server`);
   const connection =
     command.offline === true
       ? undefined
-      : await connectionOf(values, terminal).catch((error: unknown) => {
+      : await connectionOf(connecting, terminal).catch((error: unknown) => {
           failure = error;
           return undefined;
         });
@@ -79,6 +81,17 @@ async function invoke(
   } finally {
     await api?.close();
   }
+}
+
+/** The options without those that name a user to impersonate. */
+function withoutUser(values: Values): Values {
+  const isHidden = (name: string) => name === 'as' || name === 'as-group' || name === 'as-uid';
+  return {
+    ...values,
+    string: (name) => (isHidden(name) ? undefined : values.string(name)),
+    strings: (name) => (isHidden(name) ? [] : values.strings(name)),
+    isSet: (name) => !isHidden(name) && values.isSet(name),
+  };
 }
 
 function valuesOf(parsed: ParsedOptions<OptionTable>): Values {

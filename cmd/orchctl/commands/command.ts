@@ -34,6 +34,8 @@ export interface Command {
   readonly options: OptionTable;
   /** Whether it needs no API server. */
   readonly offline?: true;
+  /** Whether --as names the user that the command is about, instead of a user to impersonate. Absent: never. */
+  readonly isAboutUser?: (invocation: Pick<Invocation, 'args' | 'values'>) => boolean;
   /** Runs the command; undefined means exit code 0. */
   run(invocation: Invocation): Promise<number | undefined>;
 }

@@ -1,12 +1,14 @@
-import type { Command } from '#cmd/orchctl/commands/command.js';
-import { filenameOption } from '#cmd/orchctl/commands/options.js';
+import { subresourceOption } from '#cmd/orchctl/commands/access/target.js';
+import type { Command, Invocation } from '#cmd/orchctl/commands/command.js';
+import { allNamespacesOption, filenameOption } from '#cmd/orchctl/commands/options.js';
 
 export const why: Command = {
   name: 'why',
-  usage: '(pod NAME | -f FILE | --without-node NODE | --drain NODE)',
-  summary: 'Explain why a pod is pending, what refuses an object, or what the scheduler would do; read-only',
+  usage: '(pod NAME | --as USER VERB (TYPE | TYPE/NAME | URL) | -f FILE | --without-node NODE | --drain NODE)',
+  summary: 'Explain why a pod is pending, a user may not do something, or an object is refused; read-only',
   examples: [
     'orchctl why pod web-0',
+    'orchctl why --as jane --as-group dev delete pods/web -n shop',
     'orchctl why -f deployment.yaml --copies 50',
     'orchctl why -f policy.yaml',
     'orchctl why --drain node-1',
@@ -14,6 +16,8 @@ export const why: Command = {
   ],
   options: {
     ...filenameOption,
+    ...allNamespacesOption,
+    ...subresourceOption,
     output: {
       type: 'string',
       shorthand: 'o',
@@ -52,9 +56,21 @@ export const why: Command = {
       meaning: "The scheduler's configuration file, if it has one: profiles, plugins and their arguments.",
     },
   },
+  isAboutUser: isAccess,
   async run(invocation) {
+    if (isAccess(invocation)) {
+      const { explainUser } = await import('#cmd/orchctl/commands/why/access.js');
+      return explainUser(invocation);
+    }
     // Imported on demand: only this command needs the scheduler.
     const { answer } = await import('#cmd/orchctl/commands/why/answer.js');
     return answer(invocation);
   },
 };
+
+const podTypes = ['pod', 'pods', 'po'];
+
+/** With --as, two arguments are a verb and a resource, unless the first one is the type of a pod. */
+function isAccess({ args, values }: Pick<Invocation, 'args' | 'values'>): boolean {
+  return values.isSet('as') && args.length === 2 && !podTypes.includes(args[0] ?? '');
+}
