@@ -77,23 +77,13 @@ function schemas(dialect: Dialect): Schema[] {
     resourceRules: [{ verbs: ['*'], apiGroups: ['*'], resources: ['*'], clusterScope: true, namespaces: ['*'] }],
     nonResourceRules: [{ verbs: ['*'], nonResourceURLs: ['*'] }],
   });
-  const election = (subjects: Subject[], lockNamespaces: string[]): PolicyRulesWithSubjects => ({
-    subjects,
-    resourceRules: [
-      {
-        verbs: ['get', 'create', 'update'],
-        apiGroups: [''],
-        resources: ['endpoints', 'configmaps'],
-        namespaces: lockNamespaces,
-      },
-      {
-        verbs: ['get', 'create', 'update'],
-        apiGroups: [dialect.groupName('coordination')],
-        resources: ['leases'],
-        namespaces: ['*'],
-      },
-    ],
-  });
+  const election = (subjects: Subject[], locksElsewhere: boolean): PolicyRulesWithSubjects => {
+    const verbs = ['get', 'create', 'update'];
+    const leases = { apiGroups: [dialect.groupName('coordination')], resources: ['leases'] };
+    const others = { apiGroups: [''], resources: ['endpoints', 'configmaps'] };
+    const kinds = locksElsewhere ? [others, leases] : [leases];
+    return { subjects, resourceRules: kinds.map((kind) => ({ verbs, ...kind, namespaces: ['*'] })) };
+  };
   const managers = [user(users.controllerManager), user(users.scheduler)];
   return [
     { name: 'exempt', level: 'exempt', precedence: 1, rule: all(group(groups.masters)) },
@@ -111,7 +101,7 @@ function schemas(dialect: Dialect): Schema[] {
       level: 'leader-election',
       precedence: 100,
       by: 'ByUser',
-      rule: election([...managers, account('*')], [namespaces.system]),
+      rule: election([...managers, account('*')], false),
     },
     {
       name: 'endpoint-controller',
@@ -134,7 +124,7 @@ function schemas(dialect: Dialect): Schema[] {
       level: 'leader-election',
       precedence: 200,
       by: 'ByUser',
-      rule: election([account('*')], ['*']),
+      rule: election([account('*')], true),
     },
     {
       name: 'system-node-high',

@@ -1,6 +1,6 @@
 import t from 'tap';
 import type { FlowSchema } from '#api/flowcontrol/v1beta2/types.gen.js';
-import { danglingCondition } from '#apiserver/bootstrap/flow-schema-status.js';
+import { danglingCondition, Pace } from '#apiserver/bootstrap/flow-schema-status.js';
 
 const now = Date.UTC(2026, 0, 1);
 const schema = (level: string, status: FlowSchema['status'] = undefined): FlowSchema =>
@@ -27,4 +27,13 @@ t.test('the condition says whether the priority level exists', async (t) => {
   const right = { conditions: there === undefined ? [] : [there] };
   t.equal(danglingCondition(schema('one', right), new Set(['one']), now + 1000), undefined, 'nothing to write');
   t.match(danglingCondition(schema('one', right), new Set(), now), { status: 'True' }, 'the level is gone');
+});
+
+t.test('a status is written six times a minute at most', async (t) => {
+  const pace = new Pace();
+  const times = Array.from({ length: 8 }, (_, i) => pace.allows('a', i * 1000));
+  t.strictSame(times, [true, true, true, true, true, true, false, false], 'the seventh waits');
+  t.ok(pace.allows('b', 8000), 'another schema does not');
+  t.ok(pace.allows('a', 60_000), 'until the first is a minute old');
+  t.notOk(pace.allows('a', 60_500), 'but no more');
 });

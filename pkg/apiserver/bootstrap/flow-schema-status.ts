@@ -2,7 +2,7 @@
 import { flowschemas, prioritylevelconfigurations } from '#api/flowcontrol/v1beta2/resources.gen.js';
 import type { FlowSchema, FlowSchemaCondition } from '#api/flowcontrol/v1beta2/types.gen.js';
 import { type Clock, formatTime } from '#apimachinery/clock.js';
-import { isConflict, isNotFound } from '#apimachinery/errors/status.js';
+import { isNotFound } from '#apimachinery/errors/status.js';
 import type { Follower, ObjectReader } from '#apiserver/objects/object-reader.js';
 import type { Client } from '#client/client.js';
 import type { Logger } from '#daemon/log/logger.js';
@@ -17,12 +17,17 @@ export interface FlowSchemaStatusOptions {
 /** Delay after a change, so that a burst of changes is handled together. */
 const settleMs = 200;
 const retryMs = 5000;
+const fieldManager = 'api-priority-and-fairness-config-consumer-v1';
+/** Writes of one schema's status in a minute: servers of different releases may disagree about it. */
+const maxWrites = 6;
+const minuteMs = 60_000;
 
 /** Runs until the signal aborts. Writes only changed statuses. */
 export async function keepFlowSchemaStatus(options: FlowSchemaStatusOptions, signal: AbortSignal): Promise<void> {
   const { reader, client, clock, log } = options;
   const schemas = new Map<string, FlowSchema>();
   const levels = new Set<string>();
+  const pace = new Pace();
   let dirty = false;
   let wake: (() => void) | undefined;
   const changed = () => {
@@ -81,13 +86,19 @@ export async function keepFlowSchemaStatus(options: FlowSchemaStatusOptions, sig
     for (const schema of schemas.values()) {
       const condition = danglingCondition(schema, levels, clock.now());
       if (condition === undefined) continue;
+      const name = schema.metadata.name ?? '';
+      if (!pace.allows(name, clock.monotonic())) {
+        dirty = true;
+        continue;
+      }
       try {
-        await client.resource(flowschemas).updateStatus(withCondition(schema, condition), { signal });
+        const patch = { status: { conditions: [condition] } };
+        const options = { type: 'strategic', subresource: 'status', fieldManager, signal } as const;
+        await client.resource(flowschemas).patch(name, patch, options);
       } catch (err) {
         if (signal.aborted) return;
-        // The watch delivers the newer object.
-        if (isConflict(err) || isNotFound(err)) continue;
-        log.warn({ err, flowSchema: schema.metadata.name }, 'could not write the status of a flow schema');
+        if (isNotFound(err)) continue;
+        log.warn({ err, flowSchema: name }, 'could not write the status of a flow schema');
         dirty = true;
       }
     }
@@ -113,7 +124,20 @@ export function danglingCondition(
   return { type: 'Dangling', status: state, lastTransitionTime: formatTime(now), reason, message };
 }
 
-function withCondition(schema: FlowSchema, condition: FlowSchemaCondition): FlowSchema {
-  const others = (schema.status?.conditions ?? []).filter(({ type }) => type !== condition.type);
-  return { ...schema, status: { ...schema.status, conditions: [...others, condition] } };
+/** Limits the writes of each schema. */
+export class Pace {
+  readonly #writes = new Map<string, number[]>();
+
+  /** Counts a write, unless there were too many in the last minute. `nowMs`: monotonic. */
+  allows(name: string, nowMs: number): boolean {
+    for (const [each, instants] of this.#writes) {
+      const recent = instants.filter((instant) => nowMs - instant < minuteMs);
+      if (recent.length === 0) this.#writes.delete(each);
+      else this.#writes.set(each, recent);
+    }
+    const own = this.#writes.get(name) ?? [];
+    if (own.length >= maxWrites) return false;
+    this.#writes.set(name, [...own, nowMs]);
+    return true;
+  }
 }

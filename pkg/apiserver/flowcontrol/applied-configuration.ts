@@ -123,6 +123,8 @@ export class AppliedConfiguration {
       level: `${dialect.extensionPrefix}pf-prioritylevel-uid`,
       schema: `${dialect.extensionPrefix}pf-flowschema-uid`,
     };
+    const names = new Set(plan.schemas.map(({ schema }) => schema.metadata.name ?? ''));
+    for (const level of this.#levels.values()) level.series.keep(names);
     this.#options.applied(
       plan.schemas.flatMap(({ schema, level: name }) => {
         const level = this.#levels.get(name);

@@ -6,7 +6,6 @@ import type { Ticket } from '#apiserver/flowcontrol/ticket.js';
 import { formatWork } from '#apiserver/flowcontrol/work.js';
 import type { ApiResponse } from '#apiserver/http/exchange.js';
 import type { RequestContext } from '#apiserver/http/request-context.js';
-import { plainText } from '#http/server/exchange.js';
 
 export interface DumpOptions {
   readonly clock: Pick<Clock, 'now' | 'monotonic'>;
@@ -15,13 +14,15 @@ export interface DumpOptions {
 
 const root = '/debug/api_priority_and_fairness';
 const none = '<none>';
+const textHeaders = { 'content-type': 'text/plain; charset=utf-8' };
 
 /** The handlers by path. */
 export function flowControlDumps(
   options: DumpOptions,
 ): Readonly<Record<string, (context: RequestContext) => Promise<ApiResponse>>> {
   const levels = () => [...options.levels()].sort((a, b) => (a.configuration.name < b.configuration.name ? -1 : 1));
-  const answer = (rows: readonly (readonly string[])[]) => Promise.resolve(plainText(200, aligned(rows)));
+  const answer = (rows: readonly (readonly string[])[]) =>
+    Promise.resolve({ status: 200, headers: { ...textHeaders }, body: Buffer.from(aligned(rows)) });
   return {
     [`${root}/dump_priority_levels`]: () => answer(levelRows(levels())),
     [`${root}/dump_queues`]: () => answer(queueRows(levels())),

@@ -57,7 +57,7 @@ export class FlowControlSeries {
   /** Drops the series of a level that is gone, so that short-lived levels do not pile up. */
   forget(name: string): void {
     this.#levels.delete(name);
-    this.metrics.forget(name);
+    this.metrics.forget({ [level]: name });
   }
 }
 
@@ -97,6 +97,15 @@ export class LevelSeries {
       this.#flows.set(schema, series);
     }
     return series;
+  }
+
+  /** Drops the series of other schemas, so that short-lived schemas do not pile up. */
+  keep(schemas: ReadonlySet<string>): void {
+    for (const schema of this.#flows.keys()) {
+      if (schemas.has(schema)) continue;
+      this.#flows.delete(schema);
+      this.#metrics.forget({ [level]: this.name, flow_schema: schema });
+    }
   }
 
   /** The range of the virtual start of the oldest requests, as it is and without the work in progress. */
@@ -198,10 +207,10 @@ class Metrics {
     const gauge = (...text: Parameters<typeof named>) => new PlainGauge(registry, named(...text));
     const histogram = (buckets: readonly number[], ...text: Parameters<typeof named>) =>
       new PlainHistogram(registry, { ...named(...text), buckets });
-    const ratios = (name: string, help: string, label: string) =>
+    const ratios = (name: string, help: string, label: string, watermarks = help) =>
       new RatioMetrics(
         histogram(ratioBuckets, `${name}_samples`, `Periodic observations of ${help}`, ['phase', label]),
-        histogram(ratioBuckets, `${name}_watermarks`, `Watermarks of ${help}`, ['mark', 'phase', label]),
+        histogram(ratioBuckets, `${name}_watermarks`, `Watermarks of ${watermarks}`, ['mark', 'phase', label]),
       );
     const subsystem = 'API Priority and Fairness subsystem';
     this.rejected = counter('rejected_requests_total', `Number of requests rejected by ${subsystem}`, [
@@ -240,13 +249,12 @@ class Metrics {
     this.estimatedSeats = histogram([1, 2, 4, 10], 'work_estimated_seats', estimated, perFlow);
     const lacking = 'Number of times a dispatch attempt resulted in a non accommodation due to lack of available seats';
     this.notAccommodated = counter('request_dispatch_no_accommodation_total', lacking, perFlow);
-    this.seats = ratios('priority_level_seat_count', seatsHelp, level);
+    this.seats = ratios('priority_level_seat_count', seatsHelp, level, `the ${seatsHelp}`);
     this.requests = ratios('priority_level_request_count', samplesHelp, level);
     this.sides = ratios('read_vs_write_request_count', sidesHelp, 'request_kind');
   }
 
-  forget(name: string): void {
-    const of = { [level]: name };
+  forget(of: Readonly<Record<string, string>>): void {
     const own = [this.rejected, this.dispatched, this.currentR, this.dispatchR, this.latestS, this.nextS];
     const more = [this.nextDiscountedS, this.inQueue, this.queueLength, this.limit, this.seatsInUse, this.executing];
     const rest = [this.waited, this.executed, this.watchCounts, this.epochs, this.estimatedSeats, this.notAccommodated];
