@@ -167,7 +167,7 @@ t.test('requests that other servers answer have a limit of their own', async (t)
 });
 
 t.test('a large response keeps its seats and memory until it is sent', async (t) => {
-  const { flow, counts, limited } = setup();
+  const { clock, flow, counts, limited } = setup();
   const enter = (context: RequestContext) => begin(flow, context);
   const response = large();
   enter(contextOf('GET', '/api/v1/pods?limit=10'))(response);
@@ -181,6 +181,11 @@ t.test('a large response keeps its seats and memory until it is sent', async (t)
   t.equal(counts()?.executing, 0, 'its client is gone');
   enter(contextOf('HEAD', '/api/v1/pods?limit=10'))(large());
   t.equal(counts()?.executing, 0, 'nothing but the head is sent');
+  enter(contextOf('GET', '/api/v1/pods?limit=10'))(large());
+  await clock.advance(4999);
+  t.equal(counts()?.executing, 1, 'its client reads slowly');
+  await clock.advance(1);
+  t.equal(counts()?.executing, 0, 'but does not keep the seats for ever');
   const exempt = large();
   enter(contextOf('GET', '/api/v1/pods', 'root'))(exempt);
   t.equal(exempt.budget, undefined, 'an exempt one takes the memory of the server');

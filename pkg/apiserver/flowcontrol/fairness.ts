@@ -5,6 +5,7 @@
 import type { MaybePromise } from '#apimachinery/async/steps.js';
 import type { Clock } from '#apimachinery/clock.js';
 import { tooManyRequests } from '#apimachinery/errors/status.js';
+import { holdSeats, whenOver } from '#apiserver/flowcontrol/held-response.js';
 import { matchesSchema } from '#apiserver/flowcontrol/matching.js';
 import type { AppliedSchema } from '#apiserver/flowcontrol/priority-level.js';
 import type { FlowControlSeries, Side, SideSamples } from '#apiserver/flowcontrol/series.js';
@@ -113,7 +114,20 @@ export class Fairness implements FlowControl {
     if (info.verb === 'watch' && info.resourceRequest) return this.#watch(context);
     if (request.user !== undefined || isLongRunning(info)) return nothing;
     const place = this.#place(context, passesOn);
-    return place instanceof Promise ? place.then((free) => leaving(context, free)) : leaving(context, place);
+    return place instanceof Promise
+      ? place.then((each) => this.#leaving(context, each))
+      : this.#leaving(context, place);
+  }
+
+  /** A response that holds memory takes it from its level's part, and keeps the seats until it is sent. */
+  #leaving(context: RequestContext, { budget, free }: Place): Leave {
+    return (response) => {
+      const { body } = response ?? {};
+      if (response === undefined || body === undefined) return free();
+      if (budget !== undefined && (body instanceof LongBody || body.length >= budgetedBytes)) response.budget = budget;
+      if (!(body instanceof LongBody)) return free();
+      holdSeats(context, { response, free, clock: this.#options.clock });
+    };
   }
 
   /** A watch takes a seat until its initial events are sent, and counts for writes until it ends. */
@@ -289,33 +303,6 @@ interface Place {
 
 /** Smaller bodies are not budgeted. */
 const budgetedBytes = 32 * 1024;
-
-/** A response that holds memory takes it from its level's part, and keeps the seats until it is sent. */
-function leaving(context: RequestContext, { budget, free }: Place): Leave {
-  return (response) => {
-    const { body } = response ?? {};
-    if (response === undefined || body === undefined) return free();
-    if (budget !== undefined && (body instanceof LongBody || body.length >= budgetedBytes)) response.budget = budget;
-    whenOver(context, response, free);
-  };
-}
-
-/** Calls `done` when the body is sent or no longer needed. */
-function whenOver({ request }: RequestContext, response: ApiResponse | undefined, done: () => void): void {
-  const body = response?.body;
-  if (!(body instanceof LongBody) || request.method === 'HEAD') return done();
-  const gone = request.cancellation ?? request.signal;
-  let over = false;
-  const end = () => {
-    if (over) return;
-    over = true;
-    gone.removeEventListener('abort', end);
-    done();
-  };
-  body.onEnd(end);
-  gone.addEventListener('abort', end, { once: true });
-  if (gone.aborted) end();
-}
 
 function kindOf({ resourceRequest, verb, group, resource, subresource, namespace, path }: RequestInfo): string {
   return resourceRequest ? `${verb} ${group}/${resource}/${subresource} ${namespace}` : `${verb} ${path}`;

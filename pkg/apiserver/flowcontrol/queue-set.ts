@@ -3,6 +3,7 @@
  * each queue has its own virtual time, in work per queue, and the request that would end first in virtual time is next.
  */
 import type { Clock } from '#apimachinery/clock.js';
+import { nextQueue } from '#apiserver/flowcontrol/next-queue.js';
 import type { LevelSeries } from '#apiserver/flowcontrol/series.js';
 import { Queue, type Refusal, serviceMs, type Ticket } from '#apiserver/flowcontrol/ticket.js';
 import { durationOf, workOf } from '#apiserver/flowcontrol/work.js';
@@ -224,7 +225,7 @@ export class QueueSet {
   }
 
   #dispatch(nowMs: number): boolean {
-    const queue = this.#next();
+    const queue = nextQueue(this.#queues, { last: this.#robin, waiting: this.#waiting, series: this.#series });
     const ticket = queue?.oldest;
     if (queue === undefined || ticket === undefined) return false;
     if (!this.#fits(ticket.seats)) {
@@ -245,33 +246,6 @@ export class QueueSet {
     this.#bound(queue);
     ticket.decided?.();
     return true;
-  }
-
-  /** The queue whose oldest request would end first; of equal ones, the first after the last that was served. */
-  #next(): Queue | undefined {
-    const queues = this.#queues;
-    let best: Queue | undefined;
-    let least = 0;
-    let [low, high] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
-    let [lowLess, highLess] = [low, high];
-    const last = this.#robin;
-    for (let i = 1, left = this.#waiting; i <= queues.length && left > 0; i++) {
-      const queue = queues[(last + i) % queues.length] as Queue;
-      if (queue.waiting.size === 0) continue;
-      left -= queue.waiting.size;
-      const ends = queue.nextR + (queue.oldest?.totalWork ?? 0);
-      const less = queue.nextR - workOf(queue.seatsInUse, serviceMs);
-      low = Math.min(low, queue.nextR);
-      high = Math.max(high, queue.nextR);
-      lowLess = Math.min(lowLess, less);
-      highLess = Math.max(highLess, less);
-      if (best === undefined || ends < least) {
-        best = queue;
-        least = ends;
-      }
-    }
-    this.#series.nextS(low / 1e8, high / 1e8, lowLess / 1e8, highLess / 1e8);
-    return best;
   }
 
   /** A request that wants more seats than there are gets all of them. */
