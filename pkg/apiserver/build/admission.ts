@@ -74,6 +74,7 @@ export async function buildAdmission(
     },
     { ...choice, configurations },
   );
+  log.info({ plugins: chosen.map(({ name }) => name) }, 'admission plugins, in the order in which they run');
   const plugins = [...chosen, new LockoutWarnings({ dialect, reader })];
   if (rbac === undefined) return plugins;
   return [...plugins, new RbacEscalation({ dialect, index: rbac.index, rbac: rbac.authorizer, authorizer })];

@@ -33,7 +33,7 @@ import {
   storeComponent,
 } from '#apiserver/componentstatus/component-storage.js';
 import { newIdentity } from '#apiserver/identity/server-identity.js';
-import { apiEnablement } from '#apiserver/options/api-enablement.js';
+import { apiEnablement, versionsWithoutResources } from '#apiserver/options/api-enablement.js';
 import type { ApiServerValues } from '#apiserver/options/options.js';
 import type { VirtualResource } from '#apiserver/resources/endpoints.js';
 import type { ServedResource } from '#apiserver/resources/served-resource.js';
@@ -94,7 +94,11 @@ export async function buildApiServer(setup: ApiServerSetup): Promise<CompleteApi
   let server: CompleteApiServer | undefined;
   const gates = new FeatureGates(values['feature-gates']);
   const gate = gates.enabled.bind(gates) as (name: string) => boolean;
-  const isEnabled = apiEnablement(values['runtime-config'], schemeFor(dialect).resources);
+  const isEnabled = apiEnablement(
+    values['runtime-config'],
+    schemeFor(dialect).resources,
+    versionsWithoutResources(dialect),
+  );
 
   for (const resource of watchCacheOptions(values).sized) {
     log.warn(`Dropping watch-cache-size for ${resource} - watchCache size is now dynamic`);

@@ -1,8 +1,8 @@
 /** Served resources for each form of `--runtime-config`. */
 import t from 'tap';
 import { schemeFor } from '#api/scheme.js';
-import { orchDialect as dialect } from '#apimachinery/dialect.js';
-import { apiEnablement } from '#apiserver/options/api-enablement.js';
+import { orchDialect as dialect, kubernetesDialect, orchDialect } from '#apimachinery/dialect.js';
+import { apiEnablement, versionsWithoutResources } from '#apiserver/options/api-enablement.js';
 
 const { resources } = schemeFor(dialect);
 const flow = dialect.groupName('flowcontrol');
@@ -75,4 +75,15 @@ t.test('unknown groups, versions and values are refused', async (t) => {
     ['api/all', '1', /^invalid value api\/all=1$/],
   ];
   for (const [key, value, message] of values) t.throws(() => apiEnablement({ [key]: value }, resources), { message });
+});
+
+t.test('versions of types without resources are accepted', (t) => {
+  for (const each of [orchDialect, kubernetesDialect]) {
+    const accepted = versionsWithoutResources(each);
+    const config = Object.fromEntries(accepted.map((version) => [version, 'true']));
+    t.doesNotThrow(() => apiEnablement(config, schemeFor(each).resources, accepted), each.name);
+    const other = { [`imagepolicy.${each.apiDomain}/v1`]: 'true' };
+    t.throws(() => apiEnablement(other, schemeFor(each).resources, accepted), { message: /has not been registered$/ });
+  }
+  t.end();
 });

@@ -2,6 +2,8 @@
  * The versions and resources that are served: `--runtime-config` with the rules of 1.24
  * (`staging/src/k8s.io/apiserver/pkg/server/resourceconfig`).
  */
+
+import type { Dialect } from '#apimachinery/dialect.js';
 import { quoted } from '#apimachinery/errors/message-values.js';
 import type { ResourceInfo } from '#apimachinery/schema/scheme.js';
 import { OptionsError } from '#daemon/options/option.js';
@@ -62,6 +64,12 @@ function valueError(config: RuntimeConfig): string | undefined {
   return undefined;
 }
 
+/** Versions that have types but no resources: 1.24 accepts them, and its guides say to turn the first one on. */
+export function versionsWithoutResources(dialect: Dialect): readonly string[] {
+  const admission = ['v1', 'v1beta1'].map((version) => dialect.apiVersion('admission', version));
+  return [dialect.imagePolicy.apiVersion, ...admission, 'extensions/v1beta1'];
+}
+
 /**
  * Returns whether a resource is served; `resources` are all existing ones. Versions are on unless they are alpha. Keys for families
  * of versions apply first, then keys for versions, then keys for resources. A resource with a feature gate needs only the gate;
@@ -71,9 +79,11 @@ function valueError(config: RuntimeConfig): string | undefined {
 export function apiEnablement(
   config: RuntimeConfig,
   resources: readonly ResourceInfo[],
+  withoutResources: readonly string[] = [],
 ): (info: Pick<ResourceInfo, 'groupName' | 'declaration'>) => boolean {
-  const groups = new Set(resources.map(({ groupName }) => groupName));
-  const versions = new Set(resources.map(({ groupName, declaration }) => `${groupName}/${declaration.version}`));
+  const own = resources.map(({ groupName, declaration }) => `${groupName}/${declaration.version}`);
+  const versions = new Set([...own, ...withoutResources]);
+  const groups = new Set([...versions].map((version) => version.slice(0, version.indexOf('/'))));
   const messages: string[] = [];
   const chosen = new Map<string, boolean>();
   for (const [key, value] of Object.entries(config)) {
