@@ -6,17 +6,21 @@ import { etcdRoot } from '#apiserver/options/etcd.js';
 import { layoutOf } from '#cluster/config/layout.js';
 import { dataDir, etcdOptions, outputOption } from '#cluster/config/options.js';
 import { chooseEtcd, openStore } from '#cluster/etcd/access.js';
+import { formatEncryption, readRules } from '#cluster/etcd/encryption.js';
 import { formatBytes, formatColumns } from '#cluster/terminal/format.js';
 import { SetupError } from '#cluster/terminal/setup-error.js';
 import { runSubcommand } from '#cluster/terminal/subcommand.js';
 import type { OptionTable, OptionValues } from '#daemon/options/option.js';
 import { EtcdAdmin, type EtcdMember } from '#etcd-admin/admin.js';
+import { type EncryptionUse, readEncryptionUse } from '#etcd-admin/encryption-use.js';
 import { measureUsage, type Share, type Usage } from '#etcd-admin/usage.js';
 
 const help = `orch etcd shows the state of a cluster's store.
 
 Usage:
   orch etcd usage     show which resources and namespaces fill it
+  orch etcd encryption
+                      show which keys its objects are encrypted with
   orch etcd status    show its members, their sizes and alarms
   orch etcd members   show its members and their peer addresses
   orch etcd remove-member NAME
@@ -31,6 +35,18 @@ const usageOptions = {
   'etcd-prefix': { type: 'string', default: '/registry', section: 'Store', meaning: 'Prefix of the objects’ keys.' },
   ...outputOption,
   top: { type: 'int', default: 15, min: 1, section: 'Output', meaning: 'Longest length of a table, in lines.' },
+} as const satisfies OptionTable;
+
+const encryptionOptions = {
+  ...dataDir,
+  ...etcdOptions,
+  'etcd-prefix': usageOptions['etcd-prefix'],
+  'encryption-provider-config': {
+    type: 'string',
+    section: 'Store',
+    meaning: 'The file of the API servers: shows which objects are still stored under an old key.',
+  },
+  ...outputOption,
 } as const satisfies OptionTable;
 
 const memberOptions = { ...dataDir, ...etcdOptions } as const satisfies OptionTable;
@@ -48,6 +64,24 @@ export async function etcd(argv: readonly string[]): Promise<number> {
           const usage = await measureUsage(store, prefix, progress);
           if (stderr.isTTY) stderr.write('\r\u001b[2K');
           stdout.write(values.output === 'json' ? formatJson(usage) : formatTables(usage, values.top));
+          return 0;
+        } finally {
+          await store.close();
+        }
+      },
+    },
+    encryption: {
+      table: encryptionOptions,
+      description: 'Show which keys the stored objects are encrypted with.',
+      run: async ({ values }) => {
+        const rules = readRules(values['encryption-provider-config']);
+        const { access } = chooseEtcd(values, layoutOf(resolve(values['data-dir'])));
+        const store = openStore(access);
+        try {
+          const prefix = `${etcdRoot(values['etcd-prefix'])}/`;
+          const use = await readEncryptionUse(store, { prefix, rules, onPage: progress });
+          if (stderr.isTTY) stderr.write('\r\u001b[2K');
+          stdout.write(values.output === 'json' ? formatJson(use) : formatEncryption(use));
           return 0;
         } finally {
           await store.close();
@@ -113,8 +147,8 @@ function progress(objects: number): void {
   if (stderr.isTTY) stderr.write(`\r  … ${objects} objects read`);
 }
 
-function formatJson(usage: Usage): string {
-  return `${JSON.stringify({ ...usage, revision: String(usage.revision) }, null, 2)}\n`;
+function formatJson(result: Usage | EncryptionUse): string {
+  return `${JSON.stringify({ ...result, revision: String(result.revision) }, null, 2)}\n`;
 }
 
 function formatTables({ revision, total, resources, namespaces }: Usage, top: number): string {

@@ -20,6 +20,7 @@ t.test('every stored object is checked', async (t) => {
   await put('apiextensions/customresourcedefinitions/things.a.example.com', definition);
   await put('a.example.com/things/default/two', object('a.example.com/v2', 'Thing'));
   await put('secrets/default/s', 'k8s:enc:aescbc:v1:key:\u0000\u0001');
+  await put('secrets/default/t', 'orch:enc:aescbc:v1:key:\u0000\u0001');
   await put('pods/default/p', '{"kind":"Pod","apiVersion":"v1","metadata":{"name":');
   await put('pods/default/q', object('v1', 'Pod').replace('"name"', 'name'));
   for (const own of ['watch-progress', 'compact_rev_key', 'masterleases/192.0.2.1']) await put(own, '');
@@ -28,14 +29,14 @@ t.test('every stored object is checked', async (t) => {
     ...{ prefix: '/registry/', scheme: schemeFor(orchDialect) },
     onProgress: (objects) => progress.push(objects),
   });
-  t.equal(result.objects, 256);
-  t.equal(result.encrypted, 1);
+  t.equal(result.objects, 257);
+  t.equal(result.encrypted, 2);
   t.match(result.unreadable, [
     { key: '/registry/pods/default/p', problem: 'not an object in JSON' },
     { key: '/registry/pods/default/q', problem: /JSON/ },
   ]);
   t.same(result.unknownTypes, [{ type: 'a.example.com/v2 Thing', objects: 1 }]);
-  t.equal(progress.at(-1), 256);
+  t.equal(progress.at(-1), 257);
   t.ok(progress.length > 1, 'page by page');
 });
 

@@ -1,5 +1,6 @@
 /** Checks that these programs can read all stored objects. */
 import type { CustomResourceDefinition } from '#api/apiextensions/v1/types.gen.js';
+import { kubernetesDialect, orchDialect } from '#apimachinery/dialect.js';
 import { messageOf } from '#apimachinery/errors/message.js';
 import type { Scheme } from '#apimachinery/schema/scheme.js';
 import { pagesOf } from '#etcd-admin/pages.js';
@@ -16,8 +17,8 @@ export interface StoredObjects {
   readonly unknownTypes: readonly { readonly type: string; readonly objects: number }[];
 }
 
-/** Start of encrypted values; see `pkg/storage/encryption`. */
-const encryptedStart = Buffer.from('k8s:enc:');
+/** Starts of encrypted values; see `pkg/storage/encryption`. */
+const encryptedStarts = [orchDialect, kubernetesDialect].map(({ encryptedPrefix }) => Buffer.from(encryptedPrefix));
 
 /**
  * @param prefix Prefix of all objects' keys, with the final slash: `/registry/`.
@@ -46,7 +47,7 @@ class Reading {
 
   add({ key, value }: KeyValue): void {
     this.objects++;
-    if (value.subarray(0, encryptedStart.length).equals(encryptedStart)) {
+    if (encryptedStarts.some((start) => value.subarray(0, start.length).equals(start))) {
       this.#encrypted++;
       return;
     }
