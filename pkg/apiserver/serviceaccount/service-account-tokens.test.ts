@@ -86,6 +86,7 @@ t.test('a pod-bound token authenticates its user until the pod is deleted', asyn
   t.same(await s.authenticator.authenticateToken(tokenOf(answer)), {
     name: 'system:serviceaccount:prod:web',
     uid: 'sa-1',
+    method: 'service-account-token',
     groups: ['system:serviceaccounts', 'system:serviceaccounts:prod'],
     extra: {
       'authentication.kubernetes.io/pod-name': ['web-0'],
