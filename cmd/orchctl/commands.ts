@@ -1,5 +1,6 @@
 /** All commands, in the order of the overview. */
 import { apply } from '#cmd/orchctl/commands/apply.js';
+import { audit } from '#cmd/orchctl/commands/audit/audit.js';
 import { auth } from '#cmd/orchctl/commands/auth/auth.js';
 import { codec } from '#cmd/orchctl/commands/codec.js';
 import type { Command } from '#cmd/orchctl/commands/command.js';
@@ -26,6 +27,7 @@ export const commands: readonly Command[] = [
   describe,
   why,
   auth,
+  audit,
   apply,
   create,
   deleteCommand,
