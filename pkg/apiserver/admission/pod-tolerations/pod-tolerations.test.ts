@@ -77,6 +77,14 @@ for (const dialect of [orchDialect, kubernetesDialect]) {
   });
 }
 
+t.test('pods do not share the tolerations of the configuration', async (t) => {
+  const cluster = { added: [exists('cluster')], allowed: [] };
+  const object = pod();
+  await outcomeOf(setup(orchDialect, {}, cluster), pods, { object });
+  t.strictSame(object.spec.tolerations, cluster.added);
+  t.not(object.spec.tolerations?.[0], cluster.added[0]);
+});
+
 t.test('tolerations outside of the list are refused', async (t) => {
   const conflict = (list: string) =>
     `500 pod tolerations (possibly merged with namespace default tolerations) conflict with its ${list} whitelist`;

@@ -46,7 +46,8 @@ export class PodTolerationRestriction extends ReadingPlugin implements Admission
       const all = computeQosClass(spec) === 'BestEffort' ? added : [...added, pressure];
       if (all.length > 0) {
         this.#requireFew(attributes, own.length + all.length, own.length + all.length);
-        spec.tolerations = [...mergeTolerations(own, all)];
+        // Copies: the configuration's tolerations are those of every pod.
+        spec.tolerations = mergeTolerations(own, all).map((toleration) => ({ ...toleration }));
       }
       this.#check(attributes, namespace);
     });
