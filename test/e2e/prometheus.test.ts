@@ -141,7 +141,7 @@ t.test('a cluster is observed', { skip: noPrometheus }, async (t) => {
   ];
   /** Causes of one row run one after the other, rows in parallel. */
   const beside: Cause[][] = [
-    [workloads.crashes(observed), api.writesTakeAllPlaces(observed)],
+    [workloads.crashes(observed), api.writesTakeAllPlaces(observed, t)],
     [workloads.jobFails(observed)],
     [workloads.fitsNowhere(observed)],
     [api.extensionIsAway(observed)],

@@ -1,6 +1,6 @@
 /** Faults around the API: webhooks, audit, extension servers, extenders, and clients with too many requests. */
 import { readFileSync, writeFileSync } from 'node:fs';
-import { type ClientRequest, createServer } from 'node:http';
+import { type ClientRequest, createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { Agent, createServer as createTlsServer, request } from 'node:https';
 import { join } from 'node:path';
 import type { Test } from 'tap';
@@ -8,6 +8,9 @@ import { validatingwebhookconfigurations } from '#api/admissionregistration/v1/r
 import { apiservices } from '#api/apiregistration/v1/resources.gen.js';
 import { deployments } from '#api/apps/v1/resources.gen.js';
 import { configmaps, namespaces, pods } from '#api/core/v1/resources.gen.js';
+import { flowschemas, prioritylevelconfigurations } from '#api/flowcontrol/v1beta2/resources.gen.js';
+import { rolebindings } from '#api/rbac/v1/resources.gen.js';
+import { realClock } from '#apimachinery/clock.js';
 import { dialectByName } from '#apimachinery/dialect.js';
 import { listening, testAuthority } from '#client/testing/tls-server.js';
 import { layoutOf } from '#cluster/config/layout.js';
@@ -20,8 +23,7 @@ const audited = 'audited';
 const held = 'held';
 const refused = 'refused';
 const rare = 'example.com/rare';
-/** Concurrent writes of the API server. */
-const maxWrites = 20;
+const crowded = 'crowded';
 
 /** Audit backend and extender of the test, which the API server and the scheduler call; they succeed until told to fail. */
 export class Askable {
@@ -82,7 +84,6 @@ export class Askable {
         `audit-webhook-config-file=${auditConfig}`,
         'audit-webhook-batch-max-wait=500ms',
         'audit-webhook-initial-backoff=20ms',
-        `max-mutating-requests-inflight=${maxWrites}`,
       ].map((option) => `--apiserver-arg=${option}`),
     ];
     return new Askable(args, (isFailing) => {
@@ -217,21 +218,66 @@ export function webhookIsAway(observed: Observed): Cause {
   };
 }
 
-/** Clients with endless bodies occupy all slots for writes. */
-export function writesTakeAllPlaces(observed: Observed): Cause {
+/** Writes that wait for a webhook occupy all seats of a priority level without queues, and the next ones are refused. */
+export function writesTakeAllPlaces(observed: Observed, t: Test): Cause {
+  const { client } = observed;
   return {
     alerts: ['OrchAPITerminatedRequests'],
     async begin() {
-      const slow = new Writer(observed, 'admin');
-      const holding = Array.from({ length: maxWrites + 5 }, () => slow.begin(namespace));
-      const refusedOnes = new Writer(observed, 'scheduler');
-      const stop = again(20, () => refusedOnes.configMap(namespace));
+      await makeNamespace(observed, crowded);
+      const authority = await testAuthority();
+      const port = await listening(t, createTlsServer(authority.serving, reviewLate));
+      const of = { namespace: crowded, resources: ['configmaps'], groups: [''] };
+      const remove = await makeWebhook(observed, of, { port, ca: authority.certificate });
+      const subject = {
+        kind: 'User',
+        apiGroup: dialect.groupName('rbac'),
+        name: dialect.users.scheduler,
+      };
+      await client.resource(rolebindings).create({
+        metadata: { name: crowded, namespace: crowded },
+        roleRef: { apiGroup: subject.apiGroup, kind: 'ClusterRole', name: 'edit' },
+        subjects: [subject],
+      });
+      await client.resource(prioritylevelconfigurations).create({
+        metadata: { name: crowded },
+        spec: { type: 'Limited', limited: { assuredConcurrencyShares: 1, limitResponse: { type: 'Reject' } } },
+      });
+      await client.resource(flowschemas).create({
+        metadata: { name: crowded },
+        spec: {
+          matchingPrecedence: 50,
+          priorityLevelConfiguration: { name: crowded },
+          rules: [
+            {
+              subjects: [{ kind: 'User', user: { name: subject.name } }],
+              resourceRules: [{ verbs: ['*'], apiGroups: [''], resources: ['configmaps'], namespaces: [crowded] }],
+            },
+          ],
+        },
+      });
+      const write = new Writer(observed, 'scheduler');
+      const stops = Array.from({ length: 20 }, () => again(20, () => write.configMap(crowded)));
       return async () => {
-        for (const each of holding) each.destroy();
-        await stop();
+        await Promise.all(stops.map((stop) => stop()));
+        await remove();
+        await client.resource(flowschemas).delete(crowded);
+        await client.resource(prioritylevelconfigurations).delete(crowded);
+        await client.resource(namespaces).delete(crowded);
       };
     },
   };
+}
+
+/** Allows what it reviews, a second later. */
+function reviewLate(request: IncomingMessage, response: ServerResponse): void {
+  const parts: Buffer[] = [];
+  request.on('data', (part: Buffer) => parts.push(part));
+  request.on('end', () => {
+    const { apiVersion, kind, request: reviewed } = JSON.parse(Buffer.concat(parts).toString());
+    const review = { apiVersion, kind, response: { uid: reviewed.uid, allowed: true } };
+    realClock.setTimer(() => response.end(JSON.stringify(review)), 1000);
+  });
 }
 
 /** Writes once without retries, which our own clients would do. */
@@ -258,15 +304,6 @@ class Writer {
       });
       sent.end(JSON.stringify({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { generateName: 'x-' } }));
     });
-  }
-
-  /** Sends the beginning of one. */
-  begin(inNamespace: string): ClientRequest {
-    const sent = this.#post(inNamespace);
-    sent.on('error', () => undefined);
-    sent.setHeader('content-length', 1000);
-    sent.write('{');
-    return sent;
   }
 
   #post(inNamespace: string): ClientRequest {
