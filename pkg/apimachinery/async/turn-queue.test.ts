@@ -70,3 +70,23 @@ t.test('two queues are independent', async (t) => {
   await nextTurn();
   t.equal(next, 2);
 });
+
+t.test('bulk does not delay other work', async (t) => {
+  let nowMs = 0;
+  const { turns, turn } = byHand(() => nowMs);
+  const order: string[] = [];
+  t.equal(turns.pause(), undefined);
+  nowMs = 10;
+  for (let i = 0; i < 50; i++) void turns.bulk.pause()?.then(() => order.push('bulk'));
+  void turns.pause()?.then(() => order.push('write'));
+  turn();
+  await nextTurn();
+  t.same(order, ['write', 'bulk'], 'both go on in the first turn');
+  void turns.next().then(() => order.push('write'));
+  turn();
+  await nextTurn();
+  t.same(order, ['write', 'bulk', 'write', 'bulk']);
+  for (let i = 0; i < 48; i++) turn();
+  await nextTurn();
+  t.equal(order.length, 52, 'all go on');
+});

@@ -10,38 +10,57 @@ export interface TurnQueueOptions {
 /** Maximum time per turn of the event loop for all long work together. */
 const maxTurnMs = 4;
 
+/** Where long work waits. */
+export type Turns = Pick<TurnQueue, 'pause' | 'next'>;
+
 /**
  * A queue of long tasks. Each turn runs one of them, so that many hold up the event loop no longer than one, provided
- * that the whole server shares one queue.
+ * that the whole server shares one queue. Tasks in bulk, such as lists, have a line of their own, from which each turn runs one,
+ * too: a flood of them does not delay a write.
  */
 export class TurnQueue {
+  /** For work that clients can cause without writing anything. */
+  readonly bulk: Turns;
   readonly #options: TurnQueueOptions;
   readonly #waiting: (() => void)[] = [];
+  readonly #bulk: (() => void)[] = [];
   #scheduled = false;
   /** Start of work in the current turn, if `pause` was called in it. */
   #sinceMs: number | undefined;
 
   constructor(options: TurnQueueOptions) {
     this.#options = options;
+    this.bulk = {
+      pause: () => this.#pause(this.#bulk),
+      next: () => this.#next(this.#bulk),
+    };
   }
 
   /**
    * Call this regularly during long work. Returns a promise to await once all long work has used up the current turn.
    */
   pause(): Promise<void> | undefined {
+    return this.#pause(this.#waiting);
+  }
+
+  /** Resolves in a later turn, one turn per waiting task. */
+  next(): Promise<void> {
+    return this.#next(this.#waiting);
+  }
+
+  #pause(line: (() => void)[]): Promise<void> | undefined {
     const now = this.#options.clock.monotonic();
     if (this.#sinceMs === undefined) {
       this.#sinceMs = now;
       this.#schedule();
       return undefined;
     }
-    return now - this.#sinceMs < maxTurnMs ? undefined : this.next();
+    return now - this.#sinceMs < maxTurnMs ? undefined : this.#next(line);
   }
 
-  /** Resolves in a later turn, one turn per waiting task. */
-  next(): Promise<void> {
+  #next(line: (() => void)[]): Promise<void> {
     return new Promise((resolve) => {
-      this.#waiting.push(resolve);
+      line.push(resolve);
       this.#schedule();
     });
   }
@@ -56,7 +75,9 @@ export class TurnQueue {
     this.#sinceMs = undefined;
     this.#scheduled = false;
     const next = this.#waiting.shift();
-    if (this.#waiting.length > 0) this.#schedule();
+    const bulk = this.#bulk.shift();
+    if (this.#waiting.length > 0 || this.#bulk.length > 0) this.#schedule();
     next?.();
+    bulk?.();
   };
 }

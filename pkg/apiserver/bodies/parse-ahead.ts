@@ -34,7 +34,7 @@ export interface AheadParser {
  * body is ready; undefined if there is nothing to do. Throws 413 for bodies of too many parts, 400 for an invalid apply
  * configuration, and the errors of `YamlReader`.
  */
-export function parseAhead(request: ApiRequest, parser: AheadParser): Promise<void> | undefined {
+export function parseAhead(request: ApiRequest, user: string, parser: AheadParser): Promise<void> | undefined {
   const { dialect, turns } = parser;
   const { body } = request;
   const type = bareMediaType(request.headers['content-type']);
@@ -44,12 +44,16 @@ export function parseAhead(request: ApiRequest, parser: AheadParser): Promise<vo
     return body.length > slowBytes ? turns.next() : undefined;
   }
   if (body.length <= largeBytes && readsFast(body.toString())) return undefined;
-  return read(request, parser, type === applyMediaType);
+  return read(request, { ...parser, user }, type === applyMediaType);
 }
 
-async function read(request: ApiRequest, { yaml, turns }: AheadParser, apply: boolean): Promise<void> {
+async function read(
+  request: ApiRequest,
+  { yaml, turns, user }: AheadParser & { readonly user: string },
+  apply: boolean,
+): Promise<void> {
   try {
-    const { json, repeated } = await yaml.read(request.body);
+    const { json, repeated } = await yaml.read(request.body, user);
     request.body = json;
     request.repeatedKeys = repeated;
     checkSize(request.body);

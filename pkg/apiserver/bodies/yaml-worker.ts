@@ -4,7 +4,7 @@ import { DecodeError } from '#apimachinery/codec/json/decode-error.js';
 import { yamlText } from '#apimachinery/codec/yaml/encoding.js';
 import { readYAML } from '#apimachinery/codec/yaml.js';
 import { toJSONText } from '#apimachinery/json-text.js';
-import type { YamlAnswer } from '#apiserver/bodies/yaml-reader.js';
+import type { YamlAnswer } from '#apiserver/bodies/yaml-lane.js';
 
 parentPort?.on('message', (body: Uint8Array) => {
   parentPort?.postMessage(answer(Buffer.from(body.buffer, body.byteOffset, body.byteLength)));

@@ -341,6 +341,6 @@ export class ApiServer implements Daemon {
   #makeWriter(): ResponseWriter {
     const { clock, turns } = this.#deps.environment;
     const { requestTimeoutMs: limitMs, stallMs } = this.#options;
-    return new ResponseWriter({ clock, turns, budget: this.#flowControl.budget, limitMs, stallMs });
+    return new ResponseWriter({ clock, turns: turns.bulk, budget: this.#flowControl.budget, limitMs, stallMs });
   }
 }

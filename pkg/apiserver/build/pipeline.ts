@@ -38,6 +38,9 @@ export function buildPipeline(environment: ServerEnvironment, { access, yaml, ..
     authenticator,
     authorizer,
     tracer,
-    parseAhead: { aboveBytes: smallBodyBytes, parse: (request) => parseAhead(request, { dialect, turns, yaml }) },
+    parseAhead: {
+      aboveBytes: smallBodyBytes,
+      parse: (request, user) => parseAhead(request, user, { dialect, turns, yaml }),
+    },
   });
 }

@@ -45,7 +45,7 @@ export interface PipelineOptions {
   /** Prepares bodies above a size for fast decoding; `parse` returns undefined if there is nothing to do. Absent: never. */
   readonly parseAhead?: {
     readonly aboveBytes: number;
-    readonly parse: (request: ApiRequest) => Promise<void> | undefined;
+    readonly parse: (request: ApiRequest, user: string) => Promise<void> | undefined;
   };
   /** True where the endpoint streams the body itself; absent: never. */
   readonly passesOn?: (context: RequestContext) => boolean;
@@ -268,7 +268,7 @@ export class Pipeline {
   /** Calls `leave` when the request has its response. */
   #entered(scope: RequestScope, endpoint: Endpoint, leave: Leave): MaybePromise<ApiResponse> {
     try {
-      const ahead = this.#parseAhead(scope.request);
+      const ahead = this.#parseAhead(scope);
       const answer = ahead === undefined ? endpoint(scope) : ahead.then(() => endpoint(scope));
       if (answer instanceof Promise) return leaveAfter(answer, leave);
       leave(answer);
@@ -279,10 +279,10 @@ export class Pipeline {
     }
   }
 
-  #parseAhead(request: ApiRequest): Promise<void> | undefined {
+  #parseAhead({ request, user }: RequestScope): Promise<void> | undefined {
     const { parseAhead } = this.#options;
     return parseAhead !== undefined && request.body.length > parseAhead.aboveBytes
-      ? parseAhead.parse(request)
+      ? parseAhead.parse(request, user.name)
       : undefined;
   }
 

@@ -115,7 +115,7 @@ export async function listResponse(
   const contentType = mediaTypeOf(format, registry.dialect);
   const gzip = registry.responder.compresses(context);
   const compressed = gzip && whole ? registry.compressed : undefined;
-  const { turns } = registry;
+  const turns = registry.turns.bulk;
   const grows = held.length > 0 || (await mayGrow(resource, result.entries, { transform, turns }));
   if (format === 'protobuf') {
     const list = await protobufList(operation, { result, transform, turns });
@@ -202,7 +202,7 @@ function jsonList(operation: Operation<ListContext>, result: ListResult): Encode
 interface ProtobufAnswer {
   readonly result: ListResult;
   readonly transform: Transform | undefined;
-  readonly turns: TurnQueue;
+  readonly turns: Pick<TurnQueue, 'pause'>;
 }
 
 /** The message begins with its length, so all items are encoded before the first byte is sent. */

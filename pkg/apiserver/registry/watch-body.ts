@@ -171,7 +171,7 @@ export class WatchBody extends SourceBody implements WatchListener {
 
   #prepared(event: ResourceEvent): MaybePromise<LargeView | undefined> {
     const steps = event.type === 'BOOKMARK' ? undefined : this.#encoder.prepare?.(event.entry);
-    return steps && inSteps(steps, () => this.#registry.turns.pause());
+    return steps && inSteps(steps, () => this.#registry.turns.bulk.pause());
   }
 
   /** Called by the session. */

@@ -1,6 +1,6 @@
 /** Writes responses with back-pressure, within a shared memory budget, and only while the client reads. */
 import type { MaybePromise } from '#apimachinery/async/steps.js';
-import type { TurnQueue } from '#apimachinery/async/turn-queue.js';
+import type { Turns } from '#apimachinery/async/turn-queue.js';
 import { BufferPool, type PooledSize } from '#apimachinery/collections/buffer-pool.js';
 import { type LongBody, PartsBody, SeparatedParts, SourceBody } from '#http/server/body.js';
 import type { ByteBudget } from '#http/server/byte-budget.js';
@@ -8,7 +8,7 @@ import type { Exchange, HttpResponse } from '#http/server/exchange.js';
 import { Pieces, Sending, type SendingOptions } from '#http/server/sending.js';
 
 export interface ResponseWriterOptions extends SendingOptions {
-  readonly turns: TurnQueue;
+  readonly turns: Turns;
   readonly budget: ByteBudget;
 }
 
@@ -149,6 +149,6 @@ function memoryOf({ held = 0, length = Number.POSITIVE_INFINITY }: LongBody, { b
 }
 
 /** Undefined if the length is unknown before the body is produced. */
-async function lengthOf({ parts }: PartsBody, turns: TurnQueue): Promise<number | undefined> {
+async function lengthOf({ parts }: PartsBody, turns: Turns): Promise<number | undefined> {
   return parts instanceof SeparatedParts ? parts.lengthUpTo(Number.POSITIVE_INFINITY, turns) : undefined;
 }

@@ -1,5 +1,5 @@
 /** Sends one response: tracks what has left and whether the client still reads. */
-import type { TurnQueue } from '#apimachinery/async/turn-queue.js';
+import type { Turns } from '#apimachinery/async/turn-queue.js';
 import type { Clock, Timer } from '#apimachinery/clock.js';
 import {
   type BodyPart,
@@ -189,7 +189,7 @@ export interface PiecesOptions {
   readonly body: PartsBody;
   /** Filled and sent in turn. */
   readonly buffers: readonly [Buffer, Buffer];
-  readonly turns: TurnQueue;
+  readonly turns: Turns;
 }
 
 /** Joins the parts of a body into pieces; one is filled while the other is sent. */

@@ -146,7 +146,7 @@ export class CacheReads {
 
   async #fromView(snapshot: Snapshot, selection: Selection, revision: Revision): Promise<ListResult> {
     const { state, turns, metrics, prefix, countedAs } = this.#options;
-    const page = await listView(snapshot.view, selection, () => turns.pause());
+    const page = await listView(snapshot.view, selection, () => turns.bulk.pause());
     if (page.next !== undefined) state.snapshots.add(snapshot);
     const labels = { resource_prefix: countedAs };
     metrics.cacheLists.inc({ ...labels, index: '' });

@@ -255,7 +255,7 @@ async function* batches(
 ): AsyncGenerator<readonly ResourceEvent[], void, void> {
   let batch: ResourceEvent[] = [];
   for (const event of events) {
-    const wait = turns.pause();
+    const wait = turns.bulk.pause();
     if (wait !== undefined) await wait;
     if (event === undefined) continue;
     batch.push(event);

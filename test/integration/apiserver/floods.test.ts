@@ -1,36 +1,13 @@
 /** What one client does to others, over both versions of HTTP, with a real server over etcd. */
-import t, { type Test } from 'tap';
+import t from 'tap';
 import { realClock } from '#apimachinery/clock.js';
-import { kubernetesDialect as dialect } from '#apimachinery/dialect.js';
-import { startEtcd } from '#test/etcd.js';
-import { clusterCredentials, startCompleteServer } from '#test/integration/apiserver/complete-server.js';
 import { floods, slowReaders } from '#test/integration/apiserver/floods/attacks.js';
-import { errands, tokenFile, Victim, withNodes } from '#test/integration/apiserver/floods/victims.js';
-import { openStore, withEtcd } from '#test/integration/apiserver/spec/spec-server.js';
-
-interface Place {
-  readonly port: number;
-  readonly work: ReturnType<typeof errands>;
-}
-
-async function start(t: Test): Promise<Place> {
-  const etcd = await startEtcd();
-  t.teardown(() => etcd.stop());
-  const { argv } = await clusterCredentials(t, dialect, tokenFile(1));
-  const server = await startCompleteServer(t, {
-    dialect,
-    argv: withNodes(argv),
-    store: openStore(etcd),
-    listens: true,
-  });
-  const port = server.address?.port ?? 0;
-  const work = errands(port);
-  t.teardown(() => work.close());
-  return { port, work };
-}
+import { startPlace } from '#test/integration/apiserver/floods/place.js';
+import { Victim } from '#test/integration/apiserver/floods/victims.js';
+import { withEtcd } from '#test/integration/apiserver/spec/spec-server.js';
 
 t.test('floods of one client stop no others', withEtcd, async (t) => {
-  const { port, work } = await start(t);
+  const { port, work } = await startPlace(t);
   const path = '/api/v1/namespaces/default/configmaps';
   const administrator = new Victim('list', port, 'administrator');
   for (let i = 0; i < 20; i++) {

@@ -268,3 +268,20 @@ export const floods: Readonly<Record<string, readonly [size: number, flood: Floo
   'requests over HTTP/2': [250, requests2],
   'cancelled requests': [250, rapidReset],
 };
+
+/** Requests that wait for another server. `bodyOf`: by a number. */
+export const waiting = (method: string, path: string, bodyOf?: (i: number) => object): Flood => {
+  let begun = 0;
+  return (target, size) =>
+    streams(target, size, (session, end) => {
+      const headers = {
+        ':method': method,
+        ':path': path,
+        'content-type': 'application/json',
+        ...authorization(target),
+      };
+      const body = bodyOf?.(begun++);
+      const stream = request(session, headers, { ends: body === undefined }, end);
+      if (body !== undefined) stream.end(JSON.stringify(body));
+    });
+};
