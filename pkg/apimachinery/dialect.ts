@@ -320,6 +320,8 @@ function makeDialect(w: Words) {
       diskPressure: `node.${w.label}/disk-pressure`,
       pidPressure: `node.${w.label}/pid-pressure`,
       networkUnavailable: `node.${w.label}/network-unavailable`,
+      /** An administrator says that the node is shut down and does not come back by itself. */
+      outOfService: `node.${w.label}/out-of-service`,
       /** The external cloud provider has not initialized the node yet. */
       uninitialized: `node.cloudprovider.${w.label}/uninitialized`,
       /** The cloud provider reports that the machine is shut down. */

@@ -102,6 +102,7 @@ export const controllerGates: readonly FeatureGateName[] = [
   'LegacyServiceAccountTokenNoAutoGeneration',
   'LogarithmicScaleDown',
   'MaxUnavailableStatefulSet',
+  'NodeOutOfServiceVolumeDetach',
   'PodDeletionCost',
   'StatefulSetAutoDeletePVC',
   'StatefulSetMinReadySeconds',
@@ -124,6 +125,7 @@ export const controllerFactories: Readonly<Record<string, ControllerFactory>> = 
   attachdetach: (context, { values }) =>
     new AttachDetachController(context, {
       syncPeriodMs: values['disable-attach-detach-reconcile-sync'] ? 0 : values['attach-detach-reconcile-sync-period'],
+      detachesOutOfService: new FeatureGates(values['feature-gates']).enabled('NodeOutOfServiceVolumeDetach'),
     }),
   bootstrapsigner: (context) => new BootstrapSignerController(context),
   'clusterrole-aggregation': (context) => new ClusterRoleAggregationController(context),
@@ -233,7 +235,10 @@ export const controllerFactories: Readonly<Record<string, ControllerFactory>> = 
     }),
   'persistentvolume-expander': (context) => new PersistentVolumeExpander(context),
   podgc: (context, { values }) =>
-    new PodGCController(context, { terminatedThreshold: values['terminated-pod-gc-threshold'] }),
+    new PodGCController(context, {
+      terminatedThreshold: values['terminated-pod-gc-threshold'],
+      collectsOutOfService: new FeatureGates(values['feature-gates']).enabled('NodeOutOfServiceVolumeDetach'),
+    }),
   'pv-protection': (context) => new PVProtectionController(context),
   'pvc-protection': (context) => new PVCProtectionController(context),
   replicaset: (context, { values }) =>

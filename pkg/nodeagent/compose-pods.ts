@@ -114,7 +114,8 @@ export async function composePods(
   const version = await cgroupVersion();
   const events = new PodEvents(input.recorder);
   const objects = deps.objects ?? newObjects(values, deps, input.registrar);
-  const checker = deps.checker ?? new RuntimeChecker(cri, `${dialect.product}-probe/1.24`);
+  const execTimeouts = new FeatureGates(values['feature-gates']).enabled('ExecProbeTimeout');
+  const checker = deps.checker ?? new RuntimeChecker(cri, `${dialect.product}-probe/1.24`, execTimeouts);
   const { registrar } = input;
   const { statics, ...sources } = newStaticSources(values, deps, events);
   const mirrors: MirrorPods = new MirrorPods({

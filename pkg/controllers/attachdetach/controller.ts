@@ -1,4 +1,5 @@
 /** Requests that drivers attach the volumes of pods to their nodes, and detach volumes without pods. */
+import { isOutOfService } from '#api/core/v1/node/conditions.js';
 import { nodes as nodeType } from '#api/core/v1/resources.gen.js';
 import type { AttachedVolume, Node, PersistentVolumeClaim, Pod } from '#api/core/v1/types.gen.js';
 import { volumeattachments } from '#api/storage/v1/resources.gen.js';
@@ -26,6 +27,8 @@ const byVolume = 'attachmentsOfVolume';
 export interface AttachDetachOptions {
   /** `--attach-detach-reconcile-sync-period`; 0: no resync. */
   readonly syncPeriodMs: number;
+  /** Whether nodes out of service lose their volumes at once (gate NodeOutOfServiceVolumeDetach); absent: no. */
+  readonly detachesOutOfService?: boolean;
 }
 
 export class AttachDetachController implements Controller {
@@ -42,7 +45,10 @@ export class AttachDetachController implements Controller {
   /** The recorded failures (pod UID and volume), by node. */
   readonly #recordedFailures = new Map<string, ReadonlySet<string>>();
 
-  constructor(context: ControllerContext, { syncPeriodMs }: AttachDetachOptions) {
+  readonly #detachesOutOfService: boolean;
+
+  constructor(context: ControllerContext, { syncPeriodMs, detachesOutOfService = false }: AttachDetachOptions) {
+    this.#detachesOutOfService = detachesOutOfService;
     this.#context = context;
     this.#syncPeriodMs = syncPeriodMs;
     this.#users = new VolumeUsers(context);
@@ -79,7 +85,9 @@ export class AttachDetachController implements Controller {
         {
           onAdd: (node) => add(node.metadata.name),
           onUpdate: (node, old) => {
-            if (node === old || isRelevantChange(node, old)) add(node.metadata.name);
+            const { dialect } = this.#context;
+            const leaves = isOutOfService(dialect, node) !== isOutOfService(dialect, old);
+            if (node === old || leaves || isRelevantChange(node, old)) add(node.metadata.name);
           },
           onDelete: (node) => add(node.metadata.name),
         },
@@ -130,6 +138,7 @@ export class AttachDetachController implements Controller {
           .filter(({ spec }) => spec.source.persistentVolumeName === volume.name && spec.nodeName !== name)
           .map(({ spec }) => spec.nodeName),
       inUse: new Set(node?.status?.volumesInUse ?? []),
+      outOfService: this.#detachesOutOfService && node !== undefined && isOutOfService(this.#context.dialect, node),
       reported: node?.status?.volumesAttached ?? [],
       unneededForMs: (attachment) => now - (this.#unneededSince.get(keyOf(attachment)) ?? now),
     });

@@ -21,6 +21,7 @@ interface Row {
   readonly there?: VolumeAttachment;
   readonly elsewhere?: string[];
   readonly used?: boolean;
+  readonly outOfService?: boolean;
   readonly reported?: AttachedVolume[];
   readonly unneededForMs?: number;
   /** The planned actions, one word each. */
@@ -44,6 +45,23 @@ const rows: Row[] = [
   { name: 'reported and not attached', desired: true, there: attachment(false), reported, want: ['report 0'] },
   { name: 'no longer needed', there: attachment(true), reported, want: ['detach', 'report 0'] },
   { name: 'no longer needed, in use', there: attachment(true), reported, used: true, want: ['again 360000'] },
+  {
+    name: 'no longer needed, in use by a node out of service',
+    there: attachment(true),
+    reported,
+    used: true,
+    outOfService: true,
+    want: ['detach', 'forced', 'report 0'],
+  },
+  {
+    name: 'needed on a node out of service',
+    desired: true,
+    there: attachment(true),
+    reported,
+    used: true,
+    outOfService: true,
+    want: [],
+  },
   {
     name: 'no longer needed, in use beyond the timeout',
     there: attachment(true),
@@ -70,6 +88,7 @@ t.test('the plan follows the attachments and the needs of a node', (t) => {
       uniqueNameOf: () => disk.uniqueName,
       elsewhere: () => row.elsewhere ?? [],
       inUse: new Set(row.used ? [disk.uniqueName] : []),
+      outOfService: row.outOfService ?? false,
       reported: row.reported ?? [],
       unneededForMs: () => row.unneededForMs ?? 0,
     });
@@ -89,6 +108,7 @@ t.test('the plan follows the attachments and the needs of a node', (t) => {
     uniqueNameOf: () => undefined,
     elsewhere: () => [],
     inUse: new Set(),
+    outOfService: false,
     reported: [],
     unneededForMs: () => 0,
   });

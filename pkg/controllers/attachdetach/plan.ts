@@ -17,6 +17,8 @@ export interface NodeObservation {
   readonly elsewhere: (volume: AttachableVolume) => readonly string[];
   /** Unique names in `status.volumesInUse`. */
   readonly inUse: ReadonlySet<string>;
+  /** The node is shut down for good, so that it uses nothing any more, whatever its status says. */
+  readonly outOfService: boolean;
   /** `status.volumesAttached` of the node. */
   readonly reported: readonly AttachedVolume[];
   /** Milliseconds since the attachment became unneeded. */
@@ -39,7 +41,7 @@ export interface NodePlan {
 }
 
 export function planNode(observed: NodeObservation): NodePlan {
-  const { desired, attachments, uniqueNameOf, elsewhere, inUse, unneededForMs } = observed;
+  const { desired, attachments, uniqueNameOf, elsewhere, inUse, outOfService, unneededForMs } = observed;
   const desiredNames = new Set(desired.map(({ uniqueName }) => uniqueName));
   const own = attachments.filter((attachment) => uniqueNameOf(attachment) !== undefined);
   const present = new Set(own.map((attachment) => uniqueNameOf(attachment)));
@@ -53,9 +55,10 @@ export function planNode(observed: NodeObservation): NodePlan {
     if (attachment.metadata.deletionTimestamp !== undefined) continue;
     const leftMs = forceDetachMs - unneededForMs(attachment);
     const used = inUse.has(uniqueNameOf(attachment) ?? '');
-    if (used && leftMs > 0) requeueAfterMs = Math.min(requeueAfterMs, leftMs);
+    const waits = used && leftMs > 0 && !outOfService;
+    if (waits) requeueAfterMs = Math.min(requeueAfterMs, leftMs);
     else detach.push(attachment);
-    if (used && leftMs <= 0) forced.push(attachment);
+    if (used && !waits) forced.push(attachment);
   }
   const terminating = new Set([...detach, ...own.filter(isTerminating)]);
   const attached = own

@@ -1,6 +1,6 @@
 import t, { type Test } from 'tap';
 import { nodes, pods } from '#api/core/v1/resources.gen.js';
-import type { Pod } from '#api/core/v1/types.gen.js';
+import type { Node, Pod } from '#api/core/v1/types.gen.js';
 import { Harness } from '#controllers/framework/testing/harness.js';
 import { PodGCController } from '#controllers/podgc/controller.js';
 
@@ -73,3 +73,35 @@ t.test('an unscheduled pod in deletion is removed', async (t) => {
   await harness.settled();
   t.same(names(), []);
 });
+
+for (const collectsOutOfService of [true, false]) {
+  const title = collectsOutOfService ? 'removed' : 'kept without the gate';
+  t.test(`pods in deletion on a node out of service are ${title}`, async (t) => {
+    const { harness, api, pod, names } = setUp(t);
+    const key = harness.context.dialect.taints.outOfService;
+    const taints = [{ key, value: 'nodeshutdown', effect: 'NoExecute' }];
+    const ready = (status: string) => ({ conditions: [{ type: 'Ready', status }] });
+    api.seed(nodes, { metadata: { name: 'n1' }, spec: {}, status: ready('Unknown') });
+    api.seed(nodes, { metadata: { name: 'n2' }, spec: { taints }, status: ready('True') });
+    api.seed(nodes, { metadata: { name: 'n3' }, spec: { taints }, status: ready('Unknown') });
+    const going = { deletionTimestamp: '2022-05-03T00:00:00Z', deletionGracePeriodSeconds: 30 };
+    for (const node of ['n1', 'n2', 'n3']) {
+      pod(`going-${node}`, 'Running', node, going);
+      pod(`staying-${node}`, 'Running', node);
+    }
+    await harness.start(new PodGCController(harness.context, { terminatedThreshold: 0, collectsOutOfService }));
+    const all = ['going-n1', 'going-n2', 'going-n3', 'staying-n1', 'staying-n2', 'staying-n3'];
+    t.same(names(), collectsOutOfService ? all.filter((name) => name !== 'going-n3') : all);
+    api.change<Node>(nodes, 'n1', (node) => {
+      node.spec.taints = taints;
+    });
+    await harness.settled();
+    t.equal(names().includes('going-n1'), !collectsOutOfService, 'tainted later');
+    api.change<Node>(nodes, 'n2', (node) => {
+      node.status = ready('False');
+    });
+    await harness.settled();
+    t.equal(names().includes('going-n2'), !collectsOutOfService, 'not ready later');
+    t.ok(names().includes('staying-n3'), 'pods that are not in deletion stay');
+  });
+}

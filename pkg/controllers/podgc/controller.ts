@@ -1,4 +1,5 @@
 /** Deletes surplus finished pods, pods of deleted nodes, and unscheduled pods in deletion. Rules of release 1.24 (podgc). */
+import { isNodeReady, isOutOfService } from '#api/core/v1/node/conditions.js';
 import { isPodTerminal } from '#api/core/v1/pod/conditions.js';
 import { nodes as nodeType, pods as podType } from '#api/core/v1/resources.gen.js';
 import type { Node, Pod } from '#api/core/v1/types.gen.js';
@@ -13,6 +14,8 @@ import { ReconcileLoop } from '#controllers/framework/loop.js';
 export interface PodGCOptions {
   /** The number of finished pods to keep; zero or less keeps all. */
   readonly terminatedThreshold: number;
+  /** Whether pods in deletion on nodes out of service are deleted (gate NodeOutOfServiceVolumeDetach); absent: no. */
+  readonly collectsOutOfService?: boolean;
 }
 
 /** The delay after a node's deletion, as in 1.24, because the node may be registering again. */
@@ -21,12 +24,14 @@ const quarantineMs = 40_000;
 /** The queue's keys. */
 const terminatedKey = 'terminated';
 const nodePrefix = 'node ';
+const outOfServicePrefix = 'out of service ';
 const podPrefix = 'pod ';
 
 export class PodGCController implements Controller {
   readonly name = 'podgc';
   readonly #context: ControllerContext;
   readonly #threshold: number;
+  readonly #collectsOutOfService: boolean;
   readonly #pods: Informer<Pod>;
   readonly #nodes: Informer<Node>;
   readonly #loop: ReconcileLoop;
@@ -37,6 +42,7 @@ export class PodGCController implements Controller {
   constructor(context: ControllerContext, options: PodGCOptions) {
     this.#context = context;
     this.#threshold = options.terminatedThreshold;
+    this.#collectsOutOfService = options.collectsOutOfService ?? false;
     this.#pods = sharedInformer(context.informers, podType);
     this.#nodes = sharedInformer(context.informers, nodeType);
     indexByNode(this.#pods);
@@ -58,7 +64,11 @@ export class PodGCController implements Controller {
         },
       }),
       this.#nodes.addHandler({
-        onAdd: ({ metadata }) => this.#missingSince.delete(metadata.name ?? ''),
+        onAdd: (node) => {
+          this.#missingSince.delete(node.metadata.name ?? '');
+          this.#observeNode(node);
+        },
+        onUpdate: (node) => this.#observeNode(node),
         onDelete: ({ metadata }) => queue.add(nodePrefix + (metadata.name ?? '')),
       }),
     ]);
@@ -71,8 +81,18 @@ export class PodGCController implements Controller {
     if (this.#threshold > 0 && this.#terminated > this.#threshold) queue.add(terminatedKey);
     if (isUnscheduledTerminating(pod)) queue.add(podPrefix + keyOf(pod));
     const node = pod.spec.nodeName ?? '';
+    if (pod.metadata.deletionTimestamp !== undefined) this.#observeNode(this.#nodes.get(node));
     const isMissing = this.#nodes.get(node) === undefined && !this.#missingSince.has(node);
     if (node !== '' && isMissing) queue.add(nodePrefix + node);
+  }
+
+  #observeNode(node: Node | undefined): void {
+    if (node !== undefined && this.#isGone(node)) this.#loop.queue.add(outOfServicePrefix + (node.metadata.name ?? ''));
+  }
+
+  /** The node is not ready, and an administrator says that it does not come back by itself. */
+  #isGone(node: Node): boolean {
+    return this.#collectsOutOfService && isOutOfService(this.#context.dialect, node) && !isNodeReady(node);
   }
 
   async #reconcile(key: string): Promise<Outcome> {
@@ -83,6 +103,15 @@ export class PodGCController implements Controller {
     if (key.startsWith(podPrefix)) {
       const pod = this.#pods.get(key.slice(podPrefix.length));
       if (pod !== undefined && isUnscheduledTerminating(pod)) await this.#delete(pod);
+      return done;
+    }
+    if (key.startsWith(outOfServicePrefix)) {
+      const node = this.#nodes.get(key.slice(outOfServicePrefix.length));
+      if (node === undefined || !this.#isGone(node)) return done;
+      const going = podsOfNode(this.#pods, node.metadata.name ?? '').filter(
+        ({ metadata }) => metadata.deletionTimestamp !== undefined,
+      );
+      for (const pod of going) await this.#delete(pod);
       return done;
     }
     return this.#collectNode(key.slice(nodePrefix.length));

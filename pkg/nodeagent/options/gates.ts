@@ -6,6 +6,7 @@ export const nodeAgentGates = [
   'CPUManager',
   'CPUManagerPolicyOptions',
   'CustomCPUCFSQuotaPeriod',
+  'ExecProbeTimeout',
   'ExpandedDNSConfig',
   'GracefulNodeShutdown',
   'GracefulNodeShutdownBasedOnPodPriority',

@@ -1,5 +1,6 @@
 /** Conditions and addresses of nodes. */
 import type { Node, NodeCondition, NodeStatus } from '#api/core/v1/types.gen.js';
+import type { Dialect } from '#apimachinery/dialect.js';
 import { getCondition } from '#api/meta/v1/condition/conditions.js';
 
 /** The node's condition of that type; undefined if absent. */
@@ -15,4 +16,9 @@ export function isNodeReady(node: Node): boolean {
 /** The node's first address of that type (`InternalIP`, `Hostname`, …). */
 export function nodeAddress(node: Node, type: string): string | undefined {
   return node.status?.addresses?.find((address) => address.type === type)?.address;
+}
+
+/** Whether the node has the taint of nodes that are shut down and do not come back by themselves. */
+export function isOutOfService({ taints }: Dialect, { spec }: Node): boolean {
+  return spec.taints?.some(({ key }) => key === taints.outOfService) === true;
 }
