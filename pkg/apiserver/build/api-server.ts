@@ -49,6 +49,8 @@ export interface ListenOptions {
   readonly maxConcurrentStreams?: number;
   /** Value of the Strict-Transport-Security header; empty: none. */
   readonly strictTransportSecurity?: string;
+  /** Other processes may listen on the same address and port. */
+  readonly sharesPort?: boolean;
   /** Called per request; true asks the client to open a new HTTP/2 connection. */
   readonly goAway?: () => boolean;
   /** Limits over all clients; absent: the server's own. */

@@ -47,6 +47,7 @@ export async function buildServing(
     tls,
     capacity: capacityOf(values, memoryBytes, worker),
     maxConcurrentStreams: values['http2-max-streams-per-connection'],
+    sharesPort: values['permit-port-sharing'],
     strictTransportSecurity: values['strict-transport-security-directives'].join('; '),
     ...(chance > 0 ? { goAway: () => random() < chance } : {}),
   };

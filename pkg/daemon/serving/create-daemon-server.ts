@@ -66,6 +66,7 @@ export async function createDaemonServer(options: CreateDaemonServerOptions): Pr
   const server = new DaemonServer({
     bindAddress: values['bind-address'],
     port: options.port ?? values['secure-port'],
+    sharesPort: values['permit-port-sharing'],
     certificates,
     cipherSuites: values['tls-cipher-suites'],
     minVersion: values['tls-min-version'],

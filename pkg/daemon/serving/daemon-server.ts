@@ -64,6 +64,8 @@ export interface DaemonServerOptions {
   readonly bindAddress: string;
   /** 0: the system chooses. */
   readonly port: number;
+  /** Other processes may listen on the same address and port (SO_REUSEPORT). Absent: they may not. */
+  readonly sharesPort?: boolean;
   /** If the port is in use, the system chooses another one. Absent: start fails. */
   readonly isPortOnlyPreferred?: boolean;
   /** Absent: handshakes fail until certificates are set. */
@@ -176,10 +178,12 @@ export class DaemonServer {
 
   /** Starts to listen. Rejects if the address is in use or not local. */
   async start(): Promise<AddressInfo> {
-    const { port, bindAddress, log, isPortOnlyPreferred = false } = this.#options;
+    const { port, bindAddress, log, isPortOnlyPreferred = false, sharesPort = false } = this.#options;
     const host = bindAddress === '' ? '::' : bindAddress;
     try {
-      await this.#app.listen({ port, host });
+      // Node.js gets all of these; the types of the framework lack the last one.
+      const place = { port, host, reusePort: sharesPort };
+      await this.#app.listen(place);
     } catch (error) {
       if (!isPortOnlyPreferred || (error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error;
       await this.#app.listen({ port: 0, host });

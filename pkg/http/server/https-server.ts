@@ -96,11 +96,11 @@ export class HttpsServer {
 
   /** Resolves with the address once connections are accepted. */
   async listen(): Promise<AddressInfo> {
-    const { host, port } = this.#options;
+    const { host, port, sharesPort = false } = this.#options;
     const server = this.#server;
     await new Promise<void>((resolve, reject) => {
       server.once('error', reject);
-      server.listen({ host, port }, () => {
+      server.listen({ host, port, reusePort: sharesPort }, () => {
         server.off('error', reject);
         resolve();
       });

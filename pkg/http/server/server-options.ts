@@ -45,6 +45,8 @@ export interface ServerOptions {
   readonly maxConcurrentStreams?: number | undefined;
   /** Value of the Strict-Transport-Security header; absent or empty: none. */
   readonly strictTransportSecurity?: string;
+  /** Other processes may listen on the same address and port (SO_REUSEPORT); absent: they may not. */
+  readonly sharesPort?: boolean;
   /** True for a request whose HTTP/2 client should reconnect, perhaps to another server; absent: never. */
   readonly goAway?: () => boolean;
   readonly observer?: ServerObserver;

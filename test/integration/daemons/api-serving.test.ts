@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { connect as connectHttp2 } from 'node:http2';
 import { get, request } from 'node:https';
+import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { connect } from 'node:tls';
@@ -110,4 +111,24 @@ t.test('a server that is to stop serves on while others notice', async (t) => {
   t.equal(await status('/version'), 200);
   await closing;
   await t.rejects(status('/livez'), { code: 'ECONNREFUSED' });
+});
+
+t.test('two servers may share a port, if both say so', async (t) => {
+  const shared = await startApi(t, { dialect, args: ['--permit-port-sharing'] });
+  const alone = await startApi(t, { dialect });
+  const listens = async (at: number, reusePort: boolean) => {
+    const server = createServer();
+    server.listen({ port: at, host: '127.0.0.1', reusePort });
+    try {
+      await once(server, 'listening');
+      return true;
+    } catch {
+      return false;
+    } finally {
+      server.close();
+    }
+  };
+  t.equal(await listens(shared.port, true), true);
+  t.equal(await listens(shared.port, false), false);
+  t.equal(await listens(alone.port, true), false);
 });

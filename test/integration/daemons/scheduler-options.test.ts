@@ -2,7 +2,7 @@
  * Every option of the scheduler has an effect: a scheduler runs with each option, and its proof checks the effect. An option
  * that another test proves names that test, which must set the option.
  */
-import { EventEmitter } from 'node:events';
+import { EventEmitter, once } from 'node:events';
 import { readFile, writeFile } from 'node:fs/promises';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { type RequestOptions, request } from 'node:https';
@@ -328,8 +328,15 @@ const runs: readonly Run[] = [
       v: ({ log }, t) => t.match(log, 'using component config'),
       'contention-profiling': warns('contention-profiling', /has no effect/),
       'http2-max-streams-per-connection': warns('http2-max-streams-per-connection', /has no effect/),
-      'permit-address-sharing': warns('permit-address-sharing', /has no effect/),
-      'permit-port-sharing': warns('permit-port-sharing', /has no effect/),
+      'permit-address-sharing': ({ log }, t) => t.notMatch(log, /permit-address-sharing has no effect/),
+      'permit-port-sharing': async ({ log }, t) => {
+        const port = Number(/"port":(\d+),"msg":"serving securely"/.exec(log)?.[1]);
+        const other = createServer();
+        other.listen({ port, host: '127.0.0.1', reusePort: true });
+        await once(other, 'listening');
+        t.equal((other.address() as AddressInfo).port, port, 'another process may listen there, too');
+        other.close();
+      },
       'vendor-container-registry-config': warns('vendor-container-registry-config', /has no effect/),
     },
   },

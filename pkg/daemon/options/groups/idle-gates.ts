@@ -24,7 +24,9 @@ const otherSystem = never('nodes run Linux only');
 const unread = always('release 1.24 does not read the gate, either: the feature stays on');
 
 const idle: Readonly<Partial<Record<FeatureGateName, IdleGate>>> = {
-  ServiceIPStaticSubrange: always('the lower part of the range is always allocated last, for addresses that Services choose'),
+  ServiceIPStaticSubrange: always(
+    'the lower part of the range is always allocated last, for addresses that Services choose',
+  ),
   VolumeCapacityPriority: never('nodes are not scored by the capacity of their volumes'),
   AdvancedAuditing: unread,
   AltOSDSR: otherSystem,

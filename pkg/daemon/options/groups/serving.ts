@@ -107,14 +107,15 @@ export function servingOptions<const P extends number>(defaults: { readonly secu
     'permit-address-sharing': {
       type: 'bool',
       inert: 'the runtime always does this',
+      inertUnless: ['true'],
       section,
       meaning: 'Bind with SO_REUSEADDR.',
     },
     'permit-port-sharing': {
       type: 'bool',
-      inert: 'the runtime does not support this',
       section,
-      meaning: 'Bind with SO_REUSEPORT, so that several instances share address and port.',
+      meaning:
+        'Bind with SO_REUSEPORT, so that several instances share address and port. The system spreads connections over them, also over one that is stuck.',
     },
   } as const satisfies OptionTable;
 }

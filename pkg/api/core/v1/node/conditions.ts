@@ -1,7 +1,7 @@
 /** Conditions and addresses of nodes. */
 import type { Node, NodeCondition, NodeStatus } from '#api/core/v1/types.gen.js';
-import type { Dialect } from '#apimachinery/dialect.js';
 import { getCondition } from '#api/meta/v1/condition/conditions.js';
+import type { Dialect } from '#apimachinery/dialect.js';
 
 /** The node's condition of that type; undefined if absent. */
 export function getNodeCondition(status: NodeStatus | undefined, type: string): NodeCondition | undefined {
