@@ -47,6 +47,8 @@ export interface KindRules<T extends ApiObjectShape> extends Lifecycle<T> {
   /** Runs after the status was removed. */
   prepareForCreate?(object: Draft<T>, context: StrategyContext): void;
   completeCreate?(object: Draft<T>, context: StrategyContext): void;
+  /** See `Strategy`. */
+  readonly contentFailures?: Strategy<T>['contentFailures'];
   /** Runs after the old status was restored, before generations are compared. */
   prepareForUpdate?(object: Draft<T>, old: T, context: StrategyContext): void;
   prepareForStatusUpdate?(object: Draft<T>, old: T, context: StrategyContext): void;
@@ -172,6 +174,7 @@ function strategyOf(resource: ResourceDeclaration, rules: AnyRules): Strategy {
 function optional(rules: AnyRules): Partial<Strategy> {
   return {
     ...(rules.completeCreate && { completeCreate: rules.completeCreate }),
+    ...(rules.contentFailures && { contentFailures: rules.contentFailures }),
     ...(rules.canonicalize && { canonicalize: rules.canonicalize }),
     ...(rules.warnings && { warnings: rules.warnings }),
     ...(rules.selectableFields && { selectableFields: rules.selectableFields }),

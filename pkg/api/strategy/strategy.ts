@@ -85,6 +85,13 @@ export interface Lifecycle<T extends ApiObjectShape = ApiObjectShape> {
   scaleSelector?(object: T): LabelSelector | undefined;
 }
 
+/** What a validation was about, and what it resulted in. */
+export interface ValidatedParts {
+  /** Absent: the whole object was written. */
+  readonly part?: 'status' | undefined;
+  readonly failures: readonly FieldFailure[];
+}
+
 export interface Strategy<T extends ApiObjectShape = ApiObjectShape> extends Lifecycle<T> {
   /** The conversion from and to the stored form; absent if this version is stored. */
   readonly conversion?: Conversion;
@@ -113,14 +120,14 @@ export interface Strategy<T extends ApiObjectShape = ApiObjectShape> extends Lif
   prepareForStatusUpdate?(object: Draft<T>, old: T, context: StrategyContext): void;
   validateStatusUpdate?(object: T, old: T, context: StrategyContext): readonly FieldFailure[];
   /**
-   * Failures of the content, in steps, after those of the validation of a create, update or status write: `part` tells the
-   * latter. Absent: that validation is complete. Throws a StatusError if the content cannot be validated.
+   * Failures of the content, in steps, besides those of the validation of a create, update or status write. Absent: that
+   * validation is complete. Throws a StatusError if the content cannot be validated.
    */
   contentFailures?(
     object: T,
     old: T | undefined,
     context: StrategyContext,
-    part: 'status' | undefined,
+    validated: ValidatedParts,
   ): Steps<readonly FieldFailure[]>;
   /**
    * Additional failures by rules that may take a second, in steps; `earlier` are those of the validation of a create,

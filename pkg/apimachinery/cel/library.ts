@@ -159,7 +159,7 @@ function withPattern(
   } catch (error) {
     return new CelFailure(prefix + messageOf(error));
   }
-  run.work(text.length * compiled.size * unitsPerState);
+  run.work(text.length * compiled.weight * unitsPerState);
   return use(compiled);
 }
 

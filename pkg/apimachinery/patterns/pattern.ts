@@ -4,8 +4,8 @@ import { LruCache } from '#apimachinery/collections/lru-cache.js';
 import { messageOf } from '#apimachinery/errors/message.js';
 
 export interface Pattern {
-  /** The number of states. */
-  readonly size: number;
+  /** The cost of a character, in states: their number, or more for patterns with very many. */
+  readonly weight: number;
   /** Whether the pattern occurs in the text. */
   test(text: string): boolean;
   /** The matches in order, at most `limit`. */
@@ -14,6 +14,9 @@ export interface Pattern {
 
 /** Larger patterns are not cached, because they take memory. */
 const maxKeptSize = 1000;
+
+/** The automata of larger patterns outgrow the engine's cache, so that each match builds them again. */
+const largeFactor = 10;
 
 /** Compiles patterns and caches recently used ones. */
 export class Patterns {
@@ -24,7 +27,7 @@ export class Patterns {
     const before = this.#kept.get(text);
     if (before !== undefined) return before;
     const compiled = compilePattern(text);
-    if (compiled.size <= maxKeptSize) this.#kept.set(text, compiled);
+    if (compiled.weight <= maxKeptSize) this.#kept.set(text, compiled);
     return compiled;
   }
 }
@@ -42,8 +45,9 @@ export function patternError(text: string): string | undefined {
 
 function compilePattern(text: string): Pattern {
   const compiled = RE2JS.compile(text);
+  const size = compiled.programSize();
   return {
-    size: compiled.programSize(),
+    weight: size <= maxKeptSize ? size : largeFactor * size,
     test: (subject) => compiled.test(subject),
     find: (subject, limit) => {
       const matches: string[] = [];

@@ -34,7 +34,7 @@ export function endValidation(
   { warns }: { readonly warns: boolean },
 ): MaybePromise<void> {
   const { strategy, group, declaration } = resource;
-  const more = strategy.contentFailures?.(object, old, rules, part);
+  const more = strategy.contentFailures?.(object, old, rules, { part, failures });
   const validated = more === undefined ? failures : inSteps(joined(failures, more), () => registry.turns.pause());
   const ruled = andThen(validated, (earlier) => {
     const steps = strategy.rules?.(object, old, earlier, rules);

@@ -1,4 +1,4 @@
-/** Requests for small custom objects that grow by defaults nearly as much as they may. */
+/** Requests for small custom objects that grow by defaults nearly as much as they may, and for a definition that takes long. */
 import type { Dialect } from '#apimachinery/dialect.js';
 import type { ApiServer } from '#apiserver/build/api-server.js';
 import type { CostRequest } from '#test/fuzz/cost/meter.js';
@@ -9,6 +9,9 @@ const names = { plural: 'rows', singular: 'row', kind: 'Row', listKind: 'RowList
 const elements = 1400;
 /** Members of the default of each element: some thousand small parts cost more than one long text. */
 const members = Object.fromEntries(Array.from({ length: 100 }, (_, i) => [`k${i}`, {}]));
+
+/** Each text is compared with all alternatives; the last one fits. */
+const anyText = { type: 'string', anyOf: Array.from({ length: 100 }, (_, i) => ({ minLength: 100 - i })) };
 
 /** Defines the kind, creates its objects, and then adds the default to its definition. */
 export async function growingRequests(
@@ -52,6 +55,14 @@ export async function growingRequests(
   const table = `application/json;as=Table;v=v1;g=${dialect.groupName('meta')}`;
   const labels = { metadata: { labels: { a: 'b' } } };
   return {
+    'a definition with a default of many alternatives': write('POST', definitions, 'json', {
+      metadata: { name: 'others.example.com' },
+      spec: {
+        ...specOf({ text: { type: 'array', items: anyText, default: Array.from({ length: 1000 }, () => 'a') } }),
+        group: 'example.com',
+        names: { plural: 'others', kind: 'Other' },
+      },
+    }),
     'a get of a growing object': get(`${rows}/row0`),
     'a list of growing objects': get(rows),
     'a compressed list of growing objects': {

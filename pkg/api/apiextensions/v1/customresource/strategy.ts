@@ -83,11 +83,11 @@ export function customStrategy({ version, schema, namespaced, patterns, exceeded
       return validateObjectMeta(object.metadata, rules, metadataPath);
     },
     validateUpdate: validateMetaUpdate,
-    *contentFailures(object, old, { dialect }, part) {
+    *contentFailures(object, old, { dialect }, { part }) {
       const work = new ValidationWork();
-      const rules = { dialect, patterns: new PatternMatcher(patterns) };
+      const rules = { dialect, patterns: new PatternMatcher(patterns), work };
       try {
-        const failures = [...(yield* valueSteps(object, schema.schema, rules, FieldPath.ofWhole, work))];
+        const failures = [...(yield* valueSteps(object, schema.schema, rules, FieldPath.ofWhole))];
         // Like 1.24, a status update validates neither embedded objects nor list elements, nor the number of replicas.
         if (scale !== undefined && part === undefined) addAll(failures, validateScaleSpec(object, scale));
         if (scale !== undefined) addAll(failures, validateScaleStatus(object, scale));

@@ -325,3 +325,49 @@ t.test('the group is immutable, and the scope may change until the definition is
   ]);
   t.end();
 });
+
+t.test('defaults that take long are checked in steps, after everything else', (t) => {
+  const alternatives = (count: number) => Array.from({ length: count }, (_, i) => ({ minLength: count - i }));
+  const withDefault = (count: number, elements: number, last: string) => {
+    const items = { type: 'string', anyOf: alternatives(count) };
+    const value = [...Array.from({ length: elements }, () => 'a'), last];
+    return withField(base, `${schemaPath}.properties.spec`, {
+      type: 'object',
+      properties: { list: { type: 'array', items, default: value } },
+    });
+  };
+  const inSteps = (draft: Draft) => {
+    const object = created(strategy, draft);
+    const steps = strategy.contentFailures?.(object, undefined, testContext, { failures: [] });
+    let pauses = 0;
+    for (let step = steps?.next(); ; step = steps?.next()) {
+      if (step === undefined || step.done === true) return { failures: step?.value ?? [], pauses };
+      pauses += 1;
+    }
+  };
+  const messages = (failures: readonly { field?: string; message: string }[]) =>
+    failures.map(({ field, message }) => `${field}: ${message}`);
+  const small = withDefault(10, 10, '');
+  t.match(createFailures(strategy, small), [/must validate at least one schema \(anyOf\)/, /at least 10 chars long/]);
+  t.strictSame(inSteps(small).failures, [], 'short ones are checked at once');
+  const long = withDefault(100, 200, '');
+  t.strictSame(createFailures(strategy, long), []);
+  const { failures, pauses } = inSteps(long);
+  t.match(messages(failures), [/must validate at least one schema \(anyOf\)/, /at least 100 chars long/]);
+  t.ok(pauses > 3, `${pauses} pauses`);
+  const work = (draft: Draft, failing: boolean) =>
+    strategy.contentFailures?.(created(strategy, draft), undefined, testContext, {
+      failures: failing ? failures : [],
+    });
+  t.strictSame(work(long, true)?.next(), { done: true, value: [] }, 'not if something else is wrong');
+  const values = Array.from({ length: 30_000 }, (_, i) => `v${i}`);
+  const enumerated = withField(base, `${schemaPath}.properties.spec`, {
+    type: 'array',
+    items: { type: 'string', enum: values },
+    default: Array.from({ length: 1001 }, () => 'v29999'),
+  });
+  t.strictSame(messages(inSteps(enumerated).failures), [
+    'spec.versions: Forbidden: the defaults require too many checks of their schemas',
+  ]);
+  t.end();
+});

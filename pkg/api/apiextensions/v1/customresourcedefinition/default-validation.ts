@@ -4,7 +4,8 @@ import { validateEmbedded } from '#api/apiextensions/v1/structural/embedded-reso
 import { extensionsOf } from '#api/apiextensions/v1/structural/schema-extensions.js';
 import { Structural } from '#api/apiextensions/v1/structural/structural.js';
 import type { JSONSchemaProps } from '#api/apiextensions/v1/types.gen.js';
-import { type ValueRules, validateValue } from '#api/apiextensions/v1/values/validate.js';
+import { type ValueRules, valueSteps } from '#api/apiextensions/v1/values/validate.js';
+import type { Steps } from '#apimachinery/async/steps.js';
 import { goSyntax } from '#apimachinery/errors/go-value.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
 import { isList } from '#apimachinery/is-list.js';
@@ -14,9 +15,9 @@ import type { FieldPath } from '#apimachinery/validation/path.js';
 /** Fields of every API object, declared in its schema or not. */
 export const objectFields: ReadonlySet<string> = new Set(['apiVersion', 'kind', 'metadata']);
 
-/** For a structural schema; misplaced defaults are refused elsewhere. */
-export function validateDefaults(schema: JSONSchemaProps, rules: ValueRules, path: FieldPath): FieldFailure[] {
-  return validateWithin(schema, rules, { path, root: true, insideMeta: false });
+/** For a structural schema; misplaced defaults are refused elsewhere. Throws TooManyChecks. */
+export function* defaultFailures(schema: JSONSchemaProps, rules: ValueRules, path: FieldPath): Steps<FieldFailure[]> {
+  return yield* within(schema, rules, { path, root: true, insideMeta: false });
 }
 
 interface Place {
@@ -26,27 +27,27 @@ interface Place {
   readonly insideMeta: boolean;
 }
 
-function validateWithin(schema: JSONSchemaProps, rules: ValueRules, place: Place): FieldFailure[] {
+function* within(schema: JSONSchemaProps, rules: ValueRules, place: Place): Steps<FieldFailure[]> {
   const { path, root, insideMeta } = place;
   const failures: FieldFailure[] = [];
   const { embeddedResource } = extensionsOf(schema, rules.dialect);
   const value: unknown = schema.default;
   if (value !== undefined) {
     const at = path.child('default');
-    if (insideMeta) addAll(failures, validateValue(value, schema, rules, at));
-    else addAll(failures, validateDefault(value, root ? asResource(schema, rules) : schema, rules, at));
+    if (insideMeta) addAll(failures, yield* valueSteps(value, schema, rules, at));
+    else addAll(failures, yield* failuresOf(value, root ? asResource(schema, rules) : schema, rules, at));
   }
   const { properties = {} } = schema;
   const inProperties = path.child('properties');
   for (const name of Object.keys(properties)) {
     const meta = insideMeta || ((root || embeddedResource) && objectFields.has(name));
     const at = { path: inProperties.key(name), root: false, insideMeta: meta };
-    addAll(failures, validateWithin(properties[name] as JSONSchemaProps, rules, at));
+    addAll(failures, yield* within(properties[name] as JSONSchemaProps, rules, at));
   }
   for (const member of ['items', 'additionalProperties'] as const) {
     const inner = schema[member];
     if (typeof inner !== 'object' || isList(inner)) continue;
-    addAll(failures, validateWithin(inner, rules, { path: path.child(member), root: false, insideMeta }));
+    addAll(failures, yield* within(inner, rules, { path: path.child(member), root: false, insideMeta }));
   }
   return failures;
 }
@@ -56,13 +57,18 @@ function asResource(schema: JSONSchemaProps, { dialect }: ValueRules): JSONSchem
   return { ...schema, [`${dialect.extensionPrefix}embedded-resource`]: true };
 }
 
-function validateDefault(value: unknown, schema: JSONSchemaProps, rules: ValueRules, path: FieldPath): FieldFailure[] {
+function* failuresOf(
+  value: unknown,
+  schema: JSONSchemaProps,
+  rules: ValueRules,
+  path: FieldPath,
+): Steps<FieldFailure[]> {
   const failures: FieldFailure[] = [];
   if (hasUnknownFields(value, schema, rules)) {
     failures.push(invalidValue(path, new GoValue(() => goSyntax(value)), 'must not have unknown fields'));
   }
   const embedded = validateEmbedded(value, new Structural(schema, rules.dialect), rules.dialect, path);
-  addAll(failures, embedded.length > 0 ? embedded : validateValue(value, schema, rules, path));
+  addAll(failures, embedded.length > 0 ? embedded : yield* valueSteps(value, schema, rules, path));
   return failures;
 }
 

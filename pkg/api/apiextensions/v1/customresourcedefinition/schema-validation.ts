@@ -1,6 +1,6 @@
 /** Rules for every schema inside the schema of a custom resource. */
 
-import { objectFields, validateDefaults } from '#api/apiextensions/v1/customresourcedefinition/default-validation.js';
+import { defaultFailures, objectFields } from '#api/apiextensions/v1/customresourcedefinition/default-validation.js';
 import { validateExpressions } from '#api/apiextensions/v1/customresourcedefinition/expression-validation.js';
 import { validateListType } from '#api/apiextensions/v1/customresourcedefinition/list-validation.js';
 import { elementsOf, RuleCosts } from '#api/apiextensions/v1/customresourcedefinition/rule-costs.js';
@@ -8,7 +8,9 @@ import { validateStructure } from '#api/apiextensions/v1/customresourcedefinitio
 import { extensionsOf } from '#api/apiextensions/v1/structural/schema-extensions.js';
 import type { JSONSchemaProps } from '#api/apiextensions/v1/types.gen.js';
 import type { ValueRules } from '#api/apiextensions/v1/values/validate.js';
+import { TooManyChecks } from '#api/apiextensions/v1/values/validation-work.js';
 import type { RuleGate } from '#api/strategy/feature-gates.js';
+import { allSteps } from '#apimachinery/async/steps.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import { semanticEqual } from '#apimachinery/equality.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
@@ -65,8 +67,18 @@ export function validateSchema(schema: JSONSchemaProps, rules: SchemaRules, path
   const structure = validateStructure(schema, rules.dialect, path);
   addAll(failures, structure);
   // A schema that is not structural cannot be pruned, so its defaults cannot be checked.
-  if (structure.length === 0) addAll(failures, validateDefaults(schema, rules, path));
+  if (structure.length === 0) addAll(failures, shortDefaultFailures(schema, rules, path));
   return failures;
+}
+
+/** None for defaults that take long: their failures come later, see `validateLongDefaults`. */
+function shortDefaultFailures(schema: JSONSchemaProps, rules: SchemaRules, path: FieldPath): FieldFailure[] {
+  try {
+    return allSteps(defaultFailures(schema, rules, path));
+  } catch (error) {
+    if (error instanceof TooManyChecks) return [];
+    throw error;
+  }
 }
 
 function validateRootWithStatus(schema: JSONSchemaProps, dialect: Dialect, path: FieldPath): FieldFailure[] {

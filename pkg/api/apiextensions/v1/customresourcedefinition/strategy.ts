@@ -2,7 +2,7 @@
 import { withCondition } from '#api/apiextensions/v1/customresourcedefinition/conditions.js';
 import { validateNames } from '#api/apiextensions/v1/customresourcedefinition/names-validation.js';
 import { childrenOf } from '#api/apiextensions/v1/customresourcedefinition/schema-validation.js';
-import { validateDefinition } from '#api/apiextensions/v1/customresourcedefinition/validation.js';
+import { validateDefinition, validateLongDefaults } from '#api/apiextensions/v1/customresourcedefinition/validation.js';
 import { customresourcedefinitions } from '#api/apiextensions/v1/resources.gen.js';
 import { extensionsOf } from '#api/apiextensions/v1/structural/schema-extensions.js';
 import { isMembers } from '#api/apiextensions/v1/structural/structural.js';
@@ -166,6 +166,10 @@ export const customResourceDefinitionStrategy: Strategy<CustomResourceDefinition
     },
     // 1.24 removes the last finalizer with the status, without validating the definition.
     validate: (object, context, old) => (isEnding(object, old) ? [] : validateDefinition(object, context, old)),
+    *contentFailures(object, old, context, { part, failures }) {
+      if (part === 'status' || failures.length > 0 || isEnding(object, old)) return [];
+      return yield* validateLongDefaults(object, context);
+    },
     validateStatusUpdate: (object) =>
       object.status?.acceptedNames === undefined
         ? []

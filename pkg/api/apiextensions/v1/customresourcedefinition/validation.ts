@@ -1,6 +1,7 @@
 /** Rules of custom resource definitions and their updates. */
 import { validateClientConfig } from '#api/admissionregistration/v1/webhook/client-config.js';
 import { isReviewVersion, reviewVersions } from '#api/admissionregistration/v1/webhook/review-versions.js';
+import { defaultFailures } from '#api/apiextensions/v1/customresourcedefinition/default-validation.js';
 import { checkLabel, validateRequiredNames } from '#api/apiextensions/v1/customresourcedefinition/names-validation.js';
 import { childrenOf } from '#api/apiextensions/v1/customresourcedefinition/schema-validation.js';
 import {
@@ -24,10 +25,12 @@ import type {
   JSONSchemaProps,
 } from '#api/apiextensions/v1/types.gen.js';
 import { PatternMatcher } from '#api/apiextensions/v1/values/pattern.js';
+import { TooManyChecks, ValidationWork } from '#api/apiextensions/v1/values/validation-work.js';
 import { goValuesOf } from '#api/go/go-values.js';
 import { isConditionTrue } from '#api/meta/v1/condition/conditions.js';
 import { validateImmutable } from '#api/meta/v1/objectmeta/validation.js';
 import type { StrategyContext } from '#api/strategy/strategy.js';
+import type { Steps } from '#apimachinery/async/steps.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import { semanticEqual } from '#apimachinery/equality.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
@@ -47,6 +50,9 @@ import { FieldPath } from '#apimachinery/validation/path.js';
 const specPath = FieldPath.of('spec');
 const statusPath = FieldPath.of('status');
 
+/** Limit of the checks of all defaults in one step: some milliseconds. */
+const checksAtOnce = 5000;
+
 /** `old` is the stored definition: its own violations are tolerated where 1.24 does so. */
 export function validateDefinition(
   object: CustomResourceDefinition,
@@ -65,7 +71,8 @@ export function validateDefinition(
   addAll(failures, validateGroup(spec.group ?? ''));
   addAll(failures, checkEnum(specPath.child('scope'), spec.scope, declared.enums.ResourceScope));
   const { dialect, gate } = context;
-  const rules = { dialect, gate, patterns: new PatternMatcher(new Patterns()) };
+  const work = new ValidationWork(checksAtOnce);
+  const rules = { dialect, gate, patterns: new PatternMatcher(new Patterns()), work };
   const versions = spec.versions ?? [];
   const shared = sharedParts(versions);
   addAll(failures, validateWholeVersions(spec, shared));
@@ -94,6 +101,43 @@ export function validateDefinition(
     // The field in the message belongs to the schema; 1.24 omits its prefix.
     const text = 'cannot set to true, set x-preserve-unknown-fields to true in spec.versions[*].schema instead';
     failures.push(invalidValue(specPath.child('preserveUnknownFields'), true, text));
+  }
+  return failures;
+}
+
+/** In steps: the failures of defaults that take long to check, of a definition that is valid otherwise. */
+export function* validateLongDefaults(
+  definition: CustomResourceDefinition,
+  context: StrategyContext,
+): Steps<readonly FieldFailure[]> {
+  try {
+    yield* allDefaultFailures(definition, context, new ValidationWork(checksAtOnce));
+    // The validation before has checked them, too.
+    return [];
+  } catch (error) {
+    if (!(error instanceof TooManyChecks)) throw error;
+  }
+  try {
+    return yield* allDefaultFailures(definition, context, new ValidationWork());
+  } catch (error) {
+    if (!(error instanceof TooManyChecks)) throw error;
+    return [forbiddenField(specPath.child('versions'), 'the defaults require too many checks of their schemas')];
+  }
+}
+
+function* allDefaultFailures(
+  { spec }: CustomResourceDefinition,
+  { dialect }: StrategyContext,
+  work: ValidationWork,
+): Steps<readonly FieldFailure[]> {
+  const rules = { dialect, patterns: new PatternMatcher(new Patterns()), work };
+  const versions = spec.versions ?? [];
+  const isShared = sharedParts(versions).schema;
+  const failures: FieldFailure[] = [];
+  for (const [i, { schema }] of (isShared ? versions.slice(0, 1) : versions).entries()) {
+    const parent = isShared ? specPath.child('validation') : specPath.child('versions').index(i).child('schema');
+    const root = schema?.openAPIV3Schema;
+    if (root !== undefined) addAll(failures, yield* defaultFailures(root, rules, parent.child('openAPIV3Schema')));
   }
   return failures;
 }

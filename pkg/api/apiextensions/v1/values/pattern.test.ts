@@ -24,6 +24,21 @@ t.test('each object has a fixed budget of steps', (t) => {
   t.end();
 });
 
+t.test('very large patterns use up the budget sooner', (t) => {
+  const patterns = new PatternMatcher(new Patterns());
+  const text = 'a'.repeat(500);
+  t.equal(patterns.matches('^(a?){1000}$', text), true, 'once');
+  t.equal(patterns.matches('^(a?){1000}$', text), true, 'twice');
+  t.equal(patterns.matches('^(a?){1000}$', text), undefined, 'and no more');
+  const others = new PatternMatcher(new Patterns());
+  const results = Array.from({ length: 100 }, () => others.matches('^[a-z]{1,1000}$', 'short'));
+  t.ok(
+    results.every((result) => result === true),
+    'short texts may be many',
+  );
+  t.end();
+});
+
 t.test('patterns have the syntax and errors of RE2', (t) => {
   const rows: [pattern: string, wrong: string | undefined][] = [
     ['^[a-z]+$', undefined],

@@ -308,7 +308,7 @@ t.test('schemas require a limited number of checks', (t) => {
     ['required members', list({ type: 'object', required: count(1000, (i) => `k${i}`) }), count(400, () => ({}))],
   ];
   for (const [name, schema, value] of rows) {
-    const steps = valueSteps(value, schema, rules, FieldPath.ofWhole, new ValidationWork(10_000));
+    const steps = valueSteps(value, schema, { ...rules, work: new ValidationWork(10_000) }, FieldPath.ofWhole);
     t.throws(() => allSteps(steps), { message: 'a schema requires too many checks of an object' }, name);
   }
   let pauses = 0;

@@ -31,6 +31,8 @@ import type { FieldPath } from '#apimachinery/validation/path.js';
 export interface ValueRules {
   readonly dialect: Dialect;
   readonly patterns: PatternMatcher;
+  /** Shared by all validations of an object; absent: each has its own. */
+  readonly work?: ValidationWork;
 }
 
 /** The place of a value: its path, and its name in messages (relative to the validated value). */
@@ -49,14 +51,14 @@ export function validateValue(
   return allSteps(valueSteps(value, schema, rules, path));
 }
 
-/** `validateValue` in steps of a few milliseconds each. `work`: shared by all validations of an object. */
+/** `validateValue` in steps of a few milliseconds each. */
 export function* valueSteps(
   value: unknown,
   schema: JSONSchemaProps,
   rules: ValueRules,
   path: FieldPath,
-  work: ValidationWork = new ValidationWork(),
 ): Steps<readonly FieldFailure[]> {
+  const { work = new ValidationWork() } = rules;
   const verdict = yield* new ValueValidator(rules, path, work).verdict(value, schema, { path, name: '' });
   return verdict.failures;
 }
@@ -198,7 +200,10 @@ class ValueValidator {
     } else if (minLength !== undefined && length < minLength) {
       this.#invalid(verdict, place, value, `should be at least ${minLength} chars long`);
     } else if (pattern !== '') {
-      const matches = this.#rules.patterns.matches(pattern, value);
+      const { patterns } = this.#rules;
+      const before = patterns.steps;
+      const matches = patterns.matches(pattern, value);
+      this.#work.match(patterns.steps - before);
       if (matches === true) return;
       const why = matches === undefined ? ', and it takes too long to find out whether it does' : '';
       this.#invalid(verdict, place, value, `should match '${pattern}'${why}`);
@@ -274,7 +279,9 @@ class ValueValidator {
     }
     this.#work.compare(schema.required?.length ?? 0);
     for (const key of schema.required ?? []) {
-      if (!Object.hasOwn(value, key)) verdict.add(required(path.child(key)), `${name}.${key} in body is required`);
+      if (Object.hasOwn(value, key)) continue;
+      this.#work.spend(1);
+      verdict.add(required(path.child(key)), `${name}.${key} in body is required`);
     }
   }
 

@@ -2,11 +2,13 @@
 import { StepBudget } from '#apimachinery/async/steps.js';
 
 /** Limit of checks per object: a value that no alternative concerns is one, and takes about two microseconds. */
-const maxChecks = 2_500_000;
+const maxChecks = 1_500_000;
 /** Checks between two pauses. */
 const checksPerStep = 2000;
 /** Comparisons of short texts that take as long as a check. */
 const comparisonsPerCheck = 20;
+/** Steps of patterns that take as long as a check. */
+const patternStepsPerCheck = 50;
 
 /** Thrown if a schema requires more work on an object than its bound. */
 export class TooManyChecks extends Error {
@@ -35,6 +37,11 @@ export class ValidationWork {
   /** For comparisons with enumerated values, names and keys. */
   compare(comparisons: number): void {
     if (comparisons > 0) this.spend(comparisons / comparisonsPerCheck);
+  }
+
+  /** For the steps of patterns, which have their own limit: they only count for pauses. */
+  match(steps: number): void {
+    if (this.#steps.spend(steps / patternStepsPerCheck)) this.#isPauseDue = true;
   }
 
   /** True if it is time for a pause. */
