@@ -2,6 +2,7 @@
  * Calls a plugin of version v1beta1 of the key management API by gRPC over a Unix socket, with the words of 1.24
  * (apiserver/pkg/storage/value/encrypt/envelope/grpc_service.go).
  */
+import { connect } from 'node:net';
 import {
   connectivityState,
   credentials,
@@ -108,17 +109,35 @@ export class GrpcKeyService implements KeyService {
         { deadline: dueMs },
         (error, value) => {
           if (error === null) return resolve(value ?? Buffer.alloc(0));
+          const isConnected = client.getChannel().getConnectivityState(false) === connectivityState.READY;
           this.#reconnectIfSilent(client, error);
-          reject(failure(error));
+          void this.#explained(error, isConnected).then(reject);
         },
       );
     });
   }
 
+  /** A call that expired without a connection tells why there is none, as Go's client does. Never rejects. */
+  async #explained(error: ServiceError, isConnected: boolean): Promise<KeyServiceError> {
+    if (error.code !== status.DEADLINE_EXCEEDED) return failure(error, error.details);
+    const why = isConnected ? undefined : await this.#dialFailure();
+    if (why === undefined) return failure(error, 'context deadline exceeded');
+    const text = `transport: Error while dialing dial unix ${this.#options.socket}: connect: ${why}`;
+    return failure(error, `latest balancer error: connection error: desc = ${JSON.stringify(text)}`);
+  }
+
+  /** Undefined if the socket accepts a connection. */
+  #dialFailure(): Promise<string | undefined> {
+    return new Promise((resolve) => {
+      const socket = connect(pathOf(this.#options.socket));
+      socket.once('connect', () => resolve(undefined));
+      socket.once('error', ({ code = '', message }: NodeJS.ErrnoException) => resolve(words[code] ?? message));
+      socket.on('connect', () => socket.destroy());
+    });
+  }
+
   #connect(): GrpcClient {
-    const { socket } = this.#options;
-    // Node.js names abstract sockets with a zero byte.
-    return new GrpcClient(`unix:${socket.replace(/^@/, '\0')}`, credentials.createInsecure(), {
+    return new GrpcClient(`unix:${pathOf(this.#options.socket)}`, credentials.createInsecure(), {
       'grpc.max_receive_message_length': maxMessageBytes,
       'grpc.max_send_message_length': maxMessageBytes,
       'grpc.initial_reconnect_backoff_ms': 200,
@@ -137,9 +156,20 @@ export class GrpcKeyService implements KeyService {
   }
 }
 
-function failure(error: ServiceError): KeyServiceError {
+/** Go's words for reasons not to connect. */
+const words: Readonly<Record<string, string>> = {
+  ENOENT: 'no such file or directory',
+  ECONNREFUSED: 'connection refused',
+  EACCES: 'permission denied',
+};
+
+/** Node.js names abstract sockets with a zero byte. */
+function pathOf(socket: string): string {
+  return socket.replace(/^@/, '\0');
+}
+
+function failure(error: ServiceError, details: string): KeyServiceError {
   const code = codeNames[error.code ?? status.UNKNOWN] ?? `Code(${error.code})`;
-  const details = error.code === status.DEADLINE_EXCEEDED ? 'context deadline exceeded' : error.details;
   return new KeyServiceError(code, `rpc error: code = ${code} desc = ${details}`, { cause: error });
 }
 
