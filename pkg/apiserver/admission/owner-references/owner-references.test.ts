@@ -136,3 +136,14 @@ t.test('kinds of extension servers are kept for half a minute', async (t) => {
   await ask('ext.example');
   t.equal(paths.length, 3, 'a new request');
 });
+
+t.test('an error of the authorizer is part of the refusal', async (t) => {
+  const authorizer = {
+    mode: 'test',
+    authorize: () => ({ decision: 'noOpinion', reason: 'why', error: 'lost' }) as const,
+  };
+  const mapper = new RestMapper({ clock: new VirtualClock(), client: () => ({}) as Client });
+  const plugin = new OwnerReferencesPermissionEnforcement({ dialect, authorizer, mapper });
+  const object = owned(owner('v1', 'Pod', true));
+  t.equal(await outcomeOf(plugin, configmaps, { scope, name: 'c', object }), noFinalizers.replace('<nil>', 'lost'));
+});

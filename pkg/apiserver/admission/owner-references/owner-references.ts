@@ -75,7 +75,7 @@ export class OwnerReferencesPermissionEnforcement implements AdmissionPlugin {
   /** Undefined if the user has the right; otherwise the authorizer's reason and error, as in 1.24. */
   async #denial({ user }: AdmissionAttributes, access: Access): Promise<string | undefined> {
     const answer = await this.#options.authorizer.authorize({ ...access, user, resourceRequest: true, path: '' });
-    return answer.decision === 'allow' ? undefined : `${answer.reason}, <nil>`;
+    return answer.decision === 'allow' ? undefined : `${answer.reason}, ${answer.error ?? '<nil>'}`;
   }
 
   #refusal(attributes: AdmissionAttributes, why: string) {
