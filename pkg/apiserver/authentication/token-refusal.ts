@@ -4,19 +4,19 @@ import { StatusError, statusOf, unauthorized } from '#apimachinery/errors/status
 
 const defaultReason = 'invalid bearer token';
 
-/** A 401 whose reason only token reviews show. */
+/** A 401 whose reasons only token reviews show. */
 export class TokenRefusal extends StatusError {
-  readonly why: string;
+  readonly whys: readonly string[];
 
-  constructor(why: string, cause?: unknown) {
+  constructor(whys: readonly string[], cause?: unknown) {
     super(unauthorized().status, cause === undefined ? undefined : { cause });
-    this.why = why;
+    this.whys = whys;
   }
 }
 
-/** Why a token was refused, for a token review. */
+/** Why a token was refused, for a token review: like in 1.24, other authenticators call it invalid first. */
 export function refusalReason(error: unknown): string {
-  return error instanceof TokenRefusal ? error.why : defaultReason;
+  return error instanceof TokenRefusal ? aggregate([defaultReason, ...error.whys]) : defaultReason;
 }
 
 /** One error for those of all authenticators: errors other than a 401 come first, since the token may be valid after all. */
@@ -24,6 +24,6 @@ export function joinedRefusals(errors: readonly unknown[]): unknown {
   const [first] = errors;
   const failure = errors.find((error) => statusOf(error)?.code !== 401);
   if (failure !== undefined) return failure;
-  if (!errors.some((error) => error instanceof TokenRefusal)) return first;
-  return new TokenRefusal(aggregate(errors.map(refusalReason)), first);
+  const refusals = errors.filter((error) => error instanceof TokenRefusal);
+  return refusals.length === 0 ? first : new TokenRefusal(refusals.flatMap(({ whys }) => whys));
 }

@@ -102,8 +102,8 @@ for (const [dialect, version] of [
     const refusals: readonly (readonly [token: string, error: string])[] = [
       ['nobody', 'invalid bearer token'],
       ['elsewhere', 'invalid bearer token'],
-      ['revoked', 'the token is revoked'],
-      ['fails', 'no database'],
+      ['revoked', '[invalid bearer token, the token is revoked]'],
+      ['fails', '[invalid bearer token, no database]'],
     ];
     for (const [token, error] of refusals) {
       t.match(await review(token), { authenticated: undefined, error }, `review of ${token}`);

@@ -48,6 +48,9 @@ const pod = (image = 'i', annotations?: Record<string, string>): Pod => ({
 const allowed = { status: { allowed: true } };
 const refused = (why: string) => `403 pods "p" is forbidden: ${why}`;
 
+const versionAndKind =
+  'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }';
+
 for (const dialect of [orchDialect, kubernetesDialect]) {
   t.test(`${dialect.name}: the review has the images and the annotations for the webhook`, async (t) => {
     const { bodies, ask } = setup(allowed, {}, dialect);
@@ -82,15 +85,25 @@ t.test('the webhook decides', async (t) => {
     [lost, refused('Post "https://x": EOF')],
     [new WebhookCallError('refused', 'no entry', { code: 403 }), '403 no entry'],
     [tooManyRequests('busy', 1), '429 busy'],
-    ['yes', refused("the answer's ImageReview is of type string instead of message")],
+    [
+      'yes',
+      refused(
+        `couldn't get version/kind; json parse error: json: cannot unmarshal string into Go value of type ${versionAndKind}`,
+      ),
+    ],
     [
       { status: { allowed: 'true' } },
-      refused("the answer's ImageReview.status.allowed is of type string instead of bool"),
+      refused('json: cannot unmarshal string into Go struct field ImageReviewStatus.status.allowed of type bool'),
     ],
-    [{ ...allowed, kind: 'Pod', apiVersion: 'v1' }, refused('no kind "Pod" is registered for version "v1"')],
+    [
+      { ...allowed, kind: 'Pod', apiVersion: 'v1' },
+      refused('converting (v1.Pod) to (v1alpha1.ImageReview): unknown conversion'),
+    ],
     [
       { status: { allowed: true, auditAnnotations: { a: 1 } } },
-      refused("the answer's ImageReview.status.auditAnnotations.a is of type number instead of string"),
+      refused(
+        'json: cannot unmarshal number into Go struct field ImageReviewStatus.status.auditAnnotations of type string',
+      ),
     ],
   ] as const)
     t.equal(await setup(answer).ask(pod()), expected, JSON.stringify(answer));

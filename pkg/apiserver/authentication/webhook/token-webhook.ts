@@ -40,10 +40,10 @@ export class TokenWebhook implements TokenAuthenticator {
     if (audiences.length > 0 && shared.length === 0) return undefined;
     if (!status.flag('authenticated')) {
       const why = status.text('error');
-      if (why !== '') throw new TokenRefusal(why);
+      if (why !== '') throw new TokenRefusal([why]);
       return undefined;
     }
-    return { user: userOf(status.message('user')), audiences: shared };
+    return { user: userOf(status.message('user', 'UserInfo')), audiences: shared };
   }
 
   async #ask(token: string, audiences: readonly string[]): Promise<ReviewFields> {
@@ -62,7 +62,7 @@ export class TokenWebhook implements TokenAuthenticator {
       // The limit of concurrent calls: the client may try again.
       if (statusOf(error)?.code === 429) throw error;
       log.error({ err: error }, 'Failed to make webhook authenticator request');
-      throw new TokenRefusal(messageOf(error), error);
+      throw new TokenRefusal([messageOf(error)], error);
     }
   }
 }
@@ -72,7 +72,7 @@ function checkTypes(status: ReviewFields): void {
   status.texts('audiences');
   status.text('error');
   status.flag('authenticated');
-  userOf(status.message('user'));
+  userOf(status.message('user', 'UserInfo'));
 }
 
 function userOf(fields: ReviewFields): UserInfo {
