@@ -31,11 +31,15 @@ for (const [name, body] of Object.entries(bodies)) {
     let ends = 0;
     followed.follow({ part: (bytes) => heard.push(String(bytes)), ended: () => ends++ });
     followed.follow({ ended: () => ends++ });
+    let onlyEnds = 0;
+    followed.onEnd(() => onlyEnds++);
     const read: string[] = [];
     for await (const piece of followed) read.push(String(piece));
     t.equal(read.join(''), 'abcdef');
     t.same(heard, read);
     t.equal(ends, 2);
+    followed.over();
+    t.equal(onlyEnds, 1, 'those of the end alone, too, and once');
 
     const left = body();
     left.follow({ ended: () => ends++ });

@@ -70,3 +70,22 @@ t.test('the queue is limited', async (t) => {
   give();
   t.equal(budget.used, 0);
 });
+
+t.test('a budget may change while responses wait', async (t) => {
+  const budget = new ByteBudget({ ...options, clock: new VirtualClock() });
+  const give = await budget.take(80, new LazyAbort());
+  const second = budget.take(90, new LazyAbort());
+  await eventLoopTurn();
+  budget.resize(200);
+  (await second)();
+  t.equal(budget.used, 80, 'more memory serves a response that waits');
+  const third = budget.take(150, new LazyAbort());
+  budget.resize(50);
+  await eventLoopTurn();
+  t.equal(budget.waiting, 1, 'less memory keeps it waiting');
+  give();
+  const last = await third;
+  t.equal(budget.used, 150, 'until it is alone');
+  last();
+  t.equal(budget.used, 0, 'all is returned');
+});

@@ -194,6 +194,23 @@ for (const [name, body] of Object.entries(bodies)) {
   });
 }
 
+t.test('a response takes the memory of its own budget; without any, it is refused and its body ends', async (t) => {
+  const { budget, writer: responses } = writer();
+  const own = new ByteBudget({ clock: realClock, bytes: 10, maxWaiting: 0, maxWaitMs: 1 });
+  const give = await own.take(10, new LazyAbort());
+  for (const name of ['parts of unknown length', 'parts made as they are written', 'one buffer']) {
+    const body = bodies[name]?.();
+    let ends = 0;
+    if (body !== undefined && !Buffer.isBuffer(body)) body.onEnd(() => ends++);
+    const response = { status: 200, headers: {}, body, budget: own };
+    const written = async () => responses.write({} as Exchange, response, false, new LazyAbort());
+    await t.rejects(written(), { message: /as much as its memory allows/ }, `${name}: refused`);
+    t.equal(ends, Buffer.isBuffer(body) ? 0 : 1, `${name}: over`);
+  }
+  t.equal(budget.used, 0, 'the memory of the server is not touched');
+  give();
+});
+
 t.test('an HTTP/2 response ends once, even if it is broken off after its end', async (t) => {
   const open: number[] = [];
   const server = createTcpServer((socket) => {
