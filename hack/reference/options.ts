@@ -99,7 +99,6 @@ function meaning({
     );
   if (configField !== undefined) parts.push(`In the configuration file: \`${configField}\`.`);
   if (deprecated !== undefined) parts.push(`**Deprecated**: ${deprecated}.`);
-  if (inert === true) parts.push('_No effect yet._');
-  else if (inert !== undefined) parts.push(`_No effect: ${inert}._`);
+  if (inert !== undefined) parts.push(`_No effect: ${inert}._`);
   return parts.join(' ');
 }

@@ -41,6 +41,7 @@ import { InspectorProfilerSource } from '#daemon/debugging/profiler.js';
 import type { Logger } from '#daemon/log/logger.js';
 import type { Verbosity } from '#daemon/log/verbosity.js';
 import { createRegistry } from '#daemon/metrics/registry.js';
+import { idleGateFindings } from '#daemon/options/groups/feature-gates.js';
 import type { TracingValues } from '#daemon/options/groups/tracing.js';
 import type { OptionTable, OptionValues } from '#daemon/options/option.js';
 import { type ParsedOptions, parseOptions } from '#daemon/options/parse.js';
@@ -499,8 +500,11 @@ function parsedOf<T extends OptionTable>(
 ): ParsedOptions<T> {
   const parsed = parseOptions(table, args, { program: 'orch' });
   if (parsed.kind !== 'run') throw new Error('the command line of a daemon must run it');
-  validateOptions(parsed, rules);
-  for (const warning of parsed.warnings) log.debug(warning);
+  const given: Readonly<Record<string, unknown>> = parsed.values;
+  // Each daemon of the cluster gets all gates.
+  const gates = idleGateFindings((given['feature-gates'] ?? {}) as Readonly<Record<string, boolean>>);
+  validateOptions({ ...parsed, refusals: [...parsed.refusals, ...gates.refusals] }, rules);
+  for (const warning of [...parsed.warnings, ...gates.warnings]) log.debug(warning);
   return parsed;
 }
 

@@ -64,8 +64,7 @@ function meaningOf(declaration: OptionDeclaration): string {
   const shown = formatDefault(declaration);
   if (shown !== undefined) parts.push(`(default\u00a0${shown})`);
   if (declaration.deprecated !== undefined) parts.push(`(DEPRECATED: ${declaration.deprecated})`);
-  if (declaration.inert === true) parts.push('(no effect yet)');
-  else if (declaration.inert !== undefined) parts.push(`(no effect: ${declaration.inert})`);
+  if (declaration.inert !== undefined) parts.push(`(no effect: ${declaration.inert})`);
   return parts.join(' ');
 }
 

@@ -18,15 +18,10 @@ function isVain(declaration: OptionDeclaration, value: unknown): boolean {
   return declaration.default !== undefined || !isSame(value, defaultValue(declaration));
 }
 
-/** Why the option has no effect. */
-function whyInert({ inert }: Pick<OptionDeclaration, 'inert'>): string {
-  return typeof inert === 'string' ? inert : 'nothing acts on it yet';
-}
-
 /** The findings for one option or field; `label` is its name in messages, such as `Flag --x`. */
 export function inertFinding(declaration: OptionDeclaration, label: string, value: unknown): InertFindings {
   if (!isVain(declaration, value)) return { warnings: [], refusals: [] };
-  const text = `${label} has no effect: ${whyInert(declaration)}`;
+  const text = `${label} has no effect: ${declaration.inert}`;
   if (declaration.protects !== true) return { warnings: [text], refusals: [] };
   return { warnings: [], refusals: [`${text}; it protects the cluster, so the start ends here`] };
 }

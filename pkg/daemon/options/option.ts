@@ -50,8 +50,8 @@ export interface OptionDeclaration {
   readonly quotedPairs?: true;
   /** Text that follows `has been deprecated, `. */
   readonly deprecated?: string;
-  /** The option has no effect: `true` for not yet, or a text that says why. Setting it logs a warning, or ends the start (`protects`). */
-  readonly inert?: true | string;
+  /** The option has no effect, and this is why. Setting it logs a warning, or ends the start (`protects`). */
+  readonly inert?: string;
   /** The option decides on authentication, authorization, admission, audit, encryption, egress or TLS: without an effect it must not be set. */
   readonly protects?: true;
   /** Values of an inert option that need no warning, because they describe what happens anyway. */

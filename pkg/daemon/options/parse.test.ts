@@ -17,10 +17,17 @@ const table = {
   pairs: { type: 'map', section: 'B', meaning: 'Pairs.' },
   gates: { type: 'boolMap', section: 'B', meaning: 'Gates.' },
   old: { type: 'bool', section: 'B', meaning: 'An old switch.', deprecated: 'use --on instead.' },
-  idle: { type: 'int', section: 'B', meaning: 'Nothing.', inert: true },
+  idle: { type: 'int', section: 'B', meaning: 'Nothing.', inert: 'nothing is done' },
   vain: { type: 'int', section: 'B', meaning: 'Nothing.', inert: 'there is nothing to do' },
   guard: { type: 'string', section: 'B', meaning: 'A guard.', inert: 'no guard is there', protects: true },
-  shield: { type: 'string', default: 'none', inertUnless: ['none'], section: 'B', meaning: 'A shield.', inert: true },
+  shield: {
+    type: 'string',
+    default: 'none',
+    inertUnless: ['none'],
+    section: 'B',
+    meaning: 'A shield.',
+    inert: 'no shield is there',
+  },
 } as const satisfies OptionTable;
 
 function parse(...argv: string[]): ParsedOptions<typeof table> {
@@ -133,7 +140,7 @@ t.test('help and version take precedence over other options', async (t) => {
 t.test('deprecated and inert options cause warnings', async (t) => {
   t.same(parse('--old', '--idle=3', '--vain=3').warnings, [
     'Flag --old has been deprecated, use --on instead.',
-    'Flag --idle has no effect: nothing acts on it yet',
+    'Flag --idle has no effect: nothing is done',
     'Flag --vain has no effect: there is nothing to do',
   ]);
 });
@@ -159,7 +166,7 @@ t.test('an inert option that protects something is refused, after all rules', as
 t.test('an inert option set to what happens anyway needs neither', async (t) => {
   const { warnings, refusals } = parse('--guard=', '--idle=0', '--shield=none');
   t.same([...warnings, ...refusals], []);
-  t.same(parse('--shield=wood').warnings, ['Flag --shield has no effect: nothing acts on it yet']);
+  t.same(parse('--shield=wood').warnings, ['Flag --shield has no effect: no shield is there']);
 });
 
 t.test('arguments and everything after -- are returned', async (t) => {

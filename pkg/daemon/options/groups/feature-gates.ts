@@ -67,11 +67,17 @@ export const featureGateRules: Rule<OptionValues<typeof featureGateOptions>> = (
     return error === undefined ? [] : [`--feature-gates: ${error}`];
   });
 
+/** The gates that some daemon uses. */
+const actingSomewhere = Object.keys(gates).filter((name) => idleGate(name as FeatureGateName) === undefined);
+
 /**
  * What follows from gates that will disappear or on which nothing depends, in this daemon (`acting`: the gates that it uses) or in
  * any. AllAlpha and AllBeta name what they set in vain; a gate that other daemons use is not in vain then.
  */
-export function idleGateFindings(values: Readonly<Record<string, boolean>>, acting: readonly string[]): InertFindings {
+export function idleGateFindings(
+  values: Readonly<Record<string, boolean>>,
+  acting: readonly string[] = actingSomewhere,
+): InertFindings {
   const warnings: string[] = [];
   const refusals: string[] = [];
   for (const [name, on] of Object.entries(values)) {
