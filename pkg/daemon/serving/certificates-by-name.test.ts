@@ -1,6 +1,6 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { once } from 'node:events';
-import { type AddressInfo, connect as connectTcp } from 'node:net';
+import { type AddressInfo, connect as connectTcp, createServer as createTcpServer } from 'node:net';
 import { type ConnectionOptions, connect, createServer } from 'node:tls';
 import t, { type Test } from 'tap';
 import { realClock } from '#apimachinery/clock.js';
@@ -138,6 +138,30 @@ t.test('a client that sends no ClientHello is disconnected in time', async (t) =
   early.end(Buffer.from([22, 3]));
   await once(early, 'close');
   t.pass('and one that ends early');
+});
+
+t.test('a ClientHello may arrive byte by byte', async (t) => {
+  const [own, named] = [await certificate('P-256', { name: 'own.test' }), await certificate('RSA', { name: 'b.test' })];
+  const port = await serve(t, { own, pairFor: (greeting) => pairOf([named], greeting) });
+  const relay = createTcpServer((client) => {
+    const server = connectTcp({ host: '127.0.0.1', port, noDelay: true });
+    client.on('data', async (bytes: Buffer) => {
+      client.pause();
+      for (const byte of bytes) {
+        server.write(Buffer.from([byte]));
+        await new Promise(setImmediate);
+      }
+      client.resume();
+    });
+    server.pipe(client);
+    for (const socket of [client, server]) socket.on('error', () => undefined);
+    client.on('close', () => server.destroy());
+  }).listen(0, '127.0.0.1');
+  await once(relay, 'listening');
+  t.teardown(() => relay.close());
+  const slow = (relay.address() as AddressInfo).port;
+  t.equal(await served(slow, { servername: 'b.test' }), 'b.test');
+  t.equal(await served(slow, { servername: 'c.test' }), 'own.test');
 });
 
 t.test('handshakes that fail are reported by the server of all names', async (t) => {

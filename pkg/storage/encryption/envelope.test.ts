@@ -185,6 +185,30 @@ t.test('a store without its service answers 500, and reads again when it is back
   );
 });
 
+t.test('a list stops calling a service that fails', async (t) => {
+  const plugin = await startPlugin(t);
+  const { transformer } = encryptionWith(t, kms('vault', plugin, { cachesize: -1 }));
+  const store = new TransformingStore(new MemoryStore({ clock: realClock }), transformer);
+  for (let i = 0; i < 200; i += 1) await store.create(`${key}${String(i).padStart(3, '0')}`, value);
+  const range = () => store.range({ start: key, end: `${key}9` });
+  t.equal((await range()).kvs.length, 200);
+  plugin.calls.Decrypt = 0;
+  plugin.refuse = () => ({ code: status.UNAVAILABLE, details: 'sealed' });
+  await t.rejects(range(), /sealed/);
+  await Promise.all(Array.from({ length: 32 }, () => transformer.toStorage(value, key))).catch(() => undefined);
+  t.ok(plugin.calls.Decrypt <= 64, `${plugin.calls.Decrypt} calls of 200`);
+  plugin.refuse = undefined;
+  const { kvs } = await range();
+  t.same(
+    kvs.map((kv) => kv.key),
+    kvs.map((kv) => kv.key).sort(),
+  );
+  t.ok(
+    kvs.every((kv) => kv.value.equals(value)),
+    'in order and complete',
+  );
+});
+
 t.test('one value that the service refuses hides no other', async (t) => {
   const plugin = await startPlugin(t);
   const { transformer } = encryptionWith(t, kms('vault', plugin, { cachesize: -1 }));

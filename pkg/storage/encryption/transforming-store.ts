@@ -34,7 +34,7 @@ export class TransformingStore extends ForwardingStore {
   override async range(options: RangeOptions): Promise<RangeResult> {
     const result = await this.below.range(options);
     if (options.keysOnly === true) return result;
-    return { ...result, kvs: await all(result.kvs.map((kv) => this.#read(kv))) };
+    return { ...result, kvs: await eachOf(result.kvs, (kv) => this.#read(kv)) };
   }
 
   override async create(key: string, value: Buffer, options?: WriteOptions): Promise<WriteResult> {
@@ -82,7 +82,7 @@ export function readEvents(
   transformer: ValueTransformer,
   events: readonly StoreEvent[],
 ): MaybePromise<readonly StoreEvent[]> {
-  return all(events.map((event) => readEvent(transformer, event)));
+  return eachOf(events, (event) => readEvent(transformer, event));
 }
 
 function readEvent(transformer: ValueTransformer, event: StoreEvent): MaybePromise<StoreEvent> {
@@ -115,8 +115,44 @@ function withoutValue({ key, modRevision }: KeyValue, error: unknown): KeyValue 
   throw error instanceof KeyServiceError ? unreadableEntry(key, error.message) : error;
 }
 
-function all<T>(values: readonly MaybePromise<T>[]): MaybePromise<T[]> {
-  return values.some((value) => value instanceof Promise) ? Promise.all(values) : (values as T[]);
+/** Reads of one list at the same time: the other ones do not begin after a failure. */
+const maxReads = 32;
+
+/** The results in order; synchronous if all of them are. */
+function eachOf<T, R>(items: readonly T[], read: (item: T) => MaybePromise<R>): MaybePromise<R[]> {
+  const results: R[] = [];
+  for (const [i, item] of items.entries()) {
+    const result = read(item);
+    if (result instanceof Promise) return remaining(items, read, { results, first: result, next: i + 1 });
+    results.push(result);
+  }
+  return results;
+}
+
+async function remaining<T, R>(
+  items: readonly T[],
+  read: (item: T) => MaybePromise<R>,
+  { results, first, next }: { readonly results: R[]; readonly first: Promise<R>; next: number },
+): Promise<R[]> {
+  let at = next;
+  let failed = false;
+  const work = async () => {
+    while (at < items.length && !failed) {
+      const i = at;
+      at += 1;
+      results[i] = await read(items[i] as T);
+    }
+  };
+  const store = async () => {
+    results[next - 1] = await first;
+    await work();
+  };
+  const stop = (error: unknown) => {
+    failed = true;
+    throw error;
+  };
+  await Promise.all([store(), ...Array.from({ length: maxReads - 1 }, work)].map((each) => each.catch(stop)));
+  return results;
 }
 
 /** Throws for a value that is not JSON: without authentication, changed bytes may decrypt to anything. */
