@@ -10,6 +10,7 @@ import { tcpKeepAliveMs } from '#daemon/serving/connection-limits.js';
 import type { Accounts } from '#http/server/accounts.js';
 import { ClientConnections, type HeldConnection } from '#http/server/client-connections.js';
 import type { Account, Peer } from '#http/server/exchange.js';
+import type { FadingAccount } from '#http/server/server-request.js';
 
 export interface ConnectionsOptions {
   readonly clock: Clock;
@@ -52,6 +53,11 @@ interface Idle {
 }
 
 const checksPerIdleTime = 6;
+/** Limits of preferred networks. */
+const preferredMs = 3_600_000;
+const maxPreferred = 20_000;
+
+type Claimed = (user: string, account: FadingAccount) => void;
 
 class SocketPeer implements Peer {
   readonly address: string;
@@ -59,9 +65,9 @@ class SocketPeer implements Peer {
   user: string | undefined;
   account: Account;
   readonly #accounts: Accounts;
-  readonly #claimed: (user: string) => void;
+  readonly #claimed: Claimed;
 
-  constructor(address: string, certificate: Buffer | undefined, accounts: Accounts, claimed: (user: string) => void) {
+  constructor(address: string, certificate: Buffer | undefined, accounts: Accounts, claimed: Claimed) {
     this.address = address;
     this.certificate = certificate;
     this.#accounts = accounts;
@@ -71,8 +77,9 @@ class SocketPeer implements Peer {
 
   claim(user: string, groups: readonly string[]): void {
     this.user = user;
-    this.account = this.#accounts.ofUser(user, groups);
-    this.#claimed(user);
+    const account = this.#accounts.ofUser(user, groups);
+    this.account = account;
+    this.#claimed(user, account);
   }
 }
 
@@ -80,6 +87,8 @@ export class Connections {
   readonly #options: ConnectionsOptions;
   readonly #sockets = new Set<Socket>();
   readonly #clients: ClientConnections;
+  /** Networks of the users that may use more than others, and when one was last there; monotonic ms. */
+  readonly #preferred = new Map<string, number>();
   /** By address and port of the client. */
   readonly #held = new Map<string, HeldConnection>();
   readonly #sessions = new Map<EndingSession, Idle>();
@@ -122,10 +131,29 @@ export class Connections {
     socket.once('close', () => this.#sockets.delete(socket));
   }
 
+  /** Whether a user that may use more than others was at this network lately. */
+  isPreferred(network: string): boolean {
+    const seenMs = this.#preferred.get(network);
+    if (seenMs === undefined) return false;
+    if (this.#options.clock.monotonic() - seenMs < preferredMs) return true;
+    this.#preferred.delete(network);
+    return false;
+  }
+
+  #prefer(network: string): void {
+    // The oldest are the first.
+    this.#preferred.delete(network);
+    this.#preferred.set(network, this.#options.clock.monotonic());
+    const [oldest] = this.#preferred.keys();
+    if (this.#preferred.size > maxPreferred && oldest !== undefined) this.#preferred.delete(oldest);
+  }
+
   /** The TLS socket of a connection is another than the admitted one. */
-  #claim({ remoteAddress, remotePort }: Socket, user: string): void {
+  #claim({ remoteAddress, remotePort }: Socket, user: string, account: FadingAccount): void {
     const held = this.#held.get(`${remoteAddress} ${remotePort}`);
-    if (held !== undefined) this.#clients.claim(held, user);
+    if (held === undefined) return;
+    this.#clients.claim(held, user);
+    if (account.weight > 1) this.#prefer(held.address);
   }
 
   addSession(session: EndingSession, connection: Connection): void {
@@ -149,8 +177,8 @@ export class Connections {
       // As presented; authenticators decide whether to trust it.
       const certificate = this.#options.asksForCertificates() ? socket.getPeerX509Certificate?.()?.raw : undefined;
       const { accounts } = this.#options;
-      const peer = new SocketPeer(socket.remoteAddress ?? '', certificate, accounts, (user) =>
-        this.#claim(socket, user),
+      const peer = new SocketPeer(socket.remoteAddress ?? '', certificate, accounts, (user, account) =>
+        this.#claim(socket, user, account),
       );
       connection = { peer, open: 0, served: 0, waiting: [] };
       this.#connections.set(socket, connection);

@@ -12,7 +12,12 @@ const turn = () => new Promise(setImmediate);
 
 t.test('clients take turns', async (t) => {
   const turns: (() => void)[] = [];
-  const handshakes = new Handshakes({ clock: realClock, waitMs: 60_000, defer: (then) => turns.push(then) });
+  const handshakes = new Handshakes({
+    clock: realClock,
+    waitMs: 60_000,
+    defer: (then) => turns.push(then),
+    isPreferred: () => false,
+  });
   const begun: string[] = [];
   const open = (client: string) => {
     const socket = silent();
@@ -39,6 +44,25 @@ t.test('clients take turns', async (t) => {
   t.same(begun.length, 7, 'a closed connection has no handshake');
 });
 
+t.test('preferred clients go first, but not alone', async (t) => {
+  const turns: (() => void)[] = [];
+  const handshakes = new Handshakes({
+    clock: realClock,
+    waitMs: 60_000,
+    defer: (then) => turns.push(then),
+    isPreferred: (client) => client === 'node',
+  });
+  const begun: string[] = [];
+  for (const client of ['a', 'b', 'c', 'node', 'node', 'node', 'node']) {
+    const socket = silent();
+    handshakes.await(socket, client, () => begun.push(client));
+    socket.push('hello');
+  }
+  await turn();
+  while (turns.length > 0) turns.shift()?.();
+  t.same(begun, ['node', 'node', 'node', 'a', 'node', 'b', 'c']);
+});
+
 t.test('a client that sends nothing is disconnected', async (t) => {
   let expire = () => undefined as unknown;
   let cancelled = 0;
@@ -49,7 +73,7 @@ t.test('a client that sends nothing is disconnected', async (t) => {
       return { cancel: () => (cancelled += 1) };
     },
   };
-  const handshakes = new Handshakes({ clock, waitMs: 10, defer: setImmediate });
+  const handshakes = new Handshakes({ clock, waitMs: 10, defer: setImmediate, isPreferred: () => false });
   const socket = silent();
   handshakes.await(socket, 'a', () => t.fail('no handshake'));
   expire();

@@ -12,12 +12,22 @@ export interface HandshakesOptions {
   readonly waitMs: number;
   /** Calls back after other work. */
   readonly defer: (then: () => void) => unknown;
+  /** Whether the client goes before others. */
+  readonly isPreferred: (client: string) => boolean;
 }
+
+/** Of so many handshakes, one is of the other clients, if any waits. */
+const oneOf = 4;
+
+type Line = Map<string, (() => void)[]>;
 
 export class Handshakes {
   readonly #options: HandshakesOptions;
   /** Clients in turn, with what each waits for. */
-  readonly #line = new Map<string, (() => void)[]>();
+  readonly #line: Line = new Map();
+  readonly #preferred: Line = new Map();
+  /** Begun so far. */
+  #count = 0;
   #running = false;
 
   constructor(options: HandshakesOptions) {
@@ -48,8 +58,9 @@ export class Handshakes {
   }
 
   #add(client: string, begin: () => void): void {
-    const line = this.#line.get(client);
-    if (line === undefined) this.#line.set(client, [begin]);
+    const clients = this.#options.isPreferred(client) ? this.#preferred : this.#line;
+    const line = clients.get(client);
+    if (line === undefined) clients.set(client, [begin]);
     else line.push(begin);
     if (this.#running) return;
     this.#running = true;
@@ -57,16 +68,21 @@ export class Handshakes {
   }
 
   readonly #run = (): void => {
-    const [next] = this.#line;
-    if (next !== undefined) {
-      const [client, line] = next;
-      this.#line.delete(client);
-      const begin = line.shift();
-      // Behind all other clients.
-      if (line.length > 0) this.#line.set(client, line);
-      begin?.();
-    }
-    this.#running = this.#line.size > 0;
+    this.#count += 1;
+    const others = this.#preferred.size === 0 || (this.#count % oneOf === 0 && this.#line.size > 0);
+    takeFrom(others ? this.#line : this.#preferred)?.();
+    this.#running = this.#line.size + this.#preferred.size > 0;
     if (this.#running) this.#options.defer(this.#run);
   };
+}
+
+function takeFrom(clients: Line): (() => void) | undefined {
+  const [next] = clients;
+  if (next === undefined) return undefined;
+  const [client, line] = next;
+  clients.delete(client);
+  const begin = line.shift();
+  // Behind all other clients.
+  if (line.length > 0) clients.set(client, line);
+  return begin;
 }

@@ -57,7 +57,12 @@ export class HttpsServer {
     });
     this.#connections = connections;
     const { handshakeMs, requestMs } = this.#limits;
-    this.#handshakes = new Handshakes({ clock, waitMs: handshakeMs, defer: setImmediate });
+    this.#handshakes = new Handshakes({
+      clock,
+      waitMs: handshakeMs,
+      defer: setImmediate,
+      isPreferred: (network) => connections.isPreferred(network),
+    });
     const shares = this.#shares;
     const bodies = new Bodies({
       clock,

@@ -45,13 +45,13 @@ const stepMs = 50;
 
 /** Use that fades. */
 export class FadingAccount implements Account {
-  readonly #weight: number;
+  readonly weight: number;
   #usedMs = 0;
   #atMs = 0;
 
   /** `weight`: how much more than others a user may use. */
   constructor(weight = 1) {
-    this.#weight = weight;
+    this.weight = weight;
   }
 
   charge(ms: number, nowMs: number): void {
@@ -61,7 +61,7 @@ export class FadingAccount implements Account {
 
   used(nowMs: number): number {
     if (nowMs - this.#atMs > stepMs) this.#fade(nowMs);
-    return this.#usedMs / this.#weight;
+    return this.#usedMs / this.weight;
   }
 
   #fade(nowMs: number): void {
