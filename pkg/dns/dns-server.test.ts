@@ -1,6 +1,7 @@
 /** The DNS server as clients see it, over UDP and TCP, with an API and other resolvers. */
 
 import { createSocket } from 'node:dgram';
+import { once } from 'node:events';
 import { connect } from 'node:net';
 import { type Answer, type DecodedPacket, decode, encode, type RecordType, streamEncode } from 'dns-packet';
 import { Registry } from 'prom-client';
@@ -218,6 +219,31 @@ t.test('connections without queries are closed', async (t) => {
   const socket = connect(tcp, '127.0.0.1', () => socket.write(sent));
   await new Promise<void>((resolve) => socket.once('close', () => resolve()));
   t.pass('at once');
+});
+
+t.test('one client has a third of the TCP connections, and another still gets one', async (t) => {
+  const { tcp } = await setUp(t);
+  const attempts = 300;
+  const share = 167;
+  const sockets = Array.from({ length: attempts }, () => connect({ port: tcp, host: '127.0.0.1' }));
+  t.teardown(() => sockets.map((socket) => socket.destroy()));
+  const refused = deferred();
+  let closed = 0;
+  for (const socket of sockets) {
+    socket.on('error', () => undefined);
+    socket.once('close', () => {
+      closed += 1;
+      if (closed === attempts - share) refused.resolve();
+    });
+  }
+  await refused.promise;
+  const query = encode({ type: 'query', id: 7, questions: [{ name: 'web.default.svc.cluster.local', type: 'A' }] });
+  const other = connect({ port: tcp, host: '127.0.0.1', localAddress: '127.0.0.2' });
+  t.teardown(() => other.destroy());
+  other.write(Buffer.concat([Buffer.from([0, query.length]), query]));
+  const [answer] = (await once(other, 'data')) as [Buffer];
+  t.equal(decode(answer.subarray(2)).answers?.length, 1, 'the answer to the other');
+  t.equal(closed, attempts - share, 'closed connections of the first');
 });
 
 t.test('a stalled resolver delays only its own queries', async (t) => {

@@ -30,6 +30,11 @@ const probeLabel = 'loop-probe';
 /** Limit of remembered probes, since clients can send names that look like probes. */
 const maxProbes = 100;
 
+interface SourcedQuery extends Query {
+  /** The client's address. */
+  readonly source: string;
+}
+
 /** Result for a name other than the question's, with uncompressed owners. */
 interface Followed {
   readonly code: number;
@@ -49,13 +54,13 @@ export class Resolver {
     const { zone, hasSynced } = this.#options;
     const { labels, type } = query;
     const lookup = zone.lookup(labels, type);
-    if (lookup.kind === 'outside') return this.#forward(query);
+    if (lookup.kind === 'outside') return this.#forward(query, source);
     if (lookup.kind === 'nxdomain') this.#notice(labels);
     if (!hasSynced()) return failed;
-    if (lookup.kind === 'alias') return this.#alias(query, lookup);
+    if (lookup.kind === 'alias') return this.#alias({ ...query, source }, lookup);
     if (lookup.kind === 'nxdomain') {
       const base = this.#searched(query, source);
-      if (base !== undefined) return this.#search(query, base);
+      if (base !== undefined) return this.#search({ ...query, source }, base);
     }
     return contentOf(lookup, query, zone);
   }
@@ -75,16 +80,16 @@ export class Resolver {
     this.#probes.add(labels[0] ?? '');
   }
 
-  #forward(query: Query): Content | Promise<Content> {
+  #forward(query: Query, source: string): Content | Promise<Content> {
     const { clock, forwarder } = this.#options;
     if (!forwarder.hasUpstreams) return { code: responseCode.REFUSED };
     const question = outgoing(query, query.labels);
     const cached = forwarder.cached(question);
     if (cached !== undefined) return cached.content(clock.monotonic());
-    return forwarder.ask(question).then((answer) => answer.content(clock.monotonic()), failure);
+    return forwarder.ask(question, source).then((answer) => answer.content(clock.monotonic()), failure);
   }
 
-  async #alias(query: Query, { target, cname }: Extract<Lookup, { kind: 'alias' }>): Promise<Content> {
+  async #alias(query: SourcedQuery, { target, cname }: Extract<Lookup, { kind: 'alias' }>): Promise<Content> {
     if (query.type === recordType.CNAME) return { code: responseCode.NOERROR, authoritative: true, answers: cname };
     try {
       const { code, answers } = await this.#follow(query, target, maxAliases);
@@ -94,7 +99,7 @@ export class Resolver {
     }
   }
 
-  async #follow(query: Query, labels: readonly string[], aliases: number): Promise<Followed> {
+  async #follow(query: SourcedQuery, labels: readonly string[], aliases: number): Promise<Followed> {
     const { clock, forwarder, zone } = this.#options;
     const lookup = zone.lookup(labels, query.type);
     switch (lookup.kind) {
@@ -111,7 +116,7 @@ export class Resolver {
       }
       case 'outside': {
         const question = outgoing(query, labels);
-        const answer = forwarder.cached(question) ?? (await forwarder.ask(question));
+        const answer = forwarder.cached(question) ?? (await forwarder.ask(question, query.source));
         if (answer.code !== responseCode.NOERROR && answer.code !== responseCode.NXDOMAIN)
           throw new ForwardError(`code ${answer.code}`);
         return { code: answer.code, answers: answer.expandedAnswers(clock.monotonic()) };
@@ -133,7 +138,7 @@ export class Resolver {
   }
 
   /** Continues the search list for a pod that has tried its first domain. */
-  async #search(query: Query, base: readonly string[]): Promise<Content> {
+  async #search(query: SourcedQuery, base: readonly string[]): Promise<Content> {
     const { forwarder, hostSearches, metrics, ttl, zone } = this.#options;
     const own = [['svc', ...zone.domain], zone.domain];
     const others = forwarder.hasUpstreams ? [...hostSearches(), []] : [];

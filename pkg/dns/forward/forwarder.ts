@@ -1,9 +1,10 @@
 /**
  * Forwards queries to the node's resolvers and caches their responses. A stalled resolver delays only its own queries:
- * each has a timeout, equal queries share one request, and their number is limited.
+ * each has a timeout, equal queries share one request, and their number is limited and divided among the clients.
  */
 
 import type { Clock } from '#apimachinery/clock.js';
+import { FairShare } from '#apimachinery/collections/fair-share.js';
 import { LruCache } from '#apimachinery/collections/lru-cache.js';
 import { messageOf } from '#apimachinery/errors/message.js';
 import { hostPort } from '#apimachinery/net/host-port.js';
@@ -23,9 +24,9 @@ export interface ForwarderOptions {
   readonly randomId: () => number;
 }
 
-/** Limits of pending queries, in total and per resolver. */
+/** Limit of clients' pending queries, of which one client may have a third. */
 const maxWaiting = 1000;
-const maxWaitingOfOne = 500;
+const clientFactor = 0.5;
 const attemptMs = 2000;
 /** Clients retry after five seconds. */
 const questionMs = 4500;
@@ -38,7 +39,6 @@ const cachedBytes = 2048;
 interface UpstreamState {
   readonly upstream: Upstream;
   readonly name: string;
-  waiting: number;
   failures: number;
   /** It forwards to this server. */
   isLoop: boolean;
@@ -54,6 +54,7 @@ export class Forwarder {
   #upstreams: readonly UpstreamState[] = [];
   readonly #waiting = new Map<string, Promise<UpstreamAnswer>>();
   readonly #cache: LruCache<string, UpstreamAnswer>;
+  readonly #places = new FairShare<string>({ limit: maxWaiting, factor: clientFactor });
 
   constructor(options: ForwarderOptions) {
     this.#options = options;
@@ -73,7 +74,7 @@ export class Forwarder {
     if (named.map(({ name }) => name).join() === this.#upstreams.map(({ name }) => name).join()) return false;
     const previous = new Map(this.#upstreams.map((state) => [state.name, state]));
     this.#upstreams = named.map(
-      ({ upstream, name }) => previous.get(name) ?? { upstream, name, waiting: 0, failures: 0, isLoop: false },
+      ({ upstream, name }) => previous.get(name) ?? { upstream, name, failures: 0, isLoop: false },
     );
     return true;
   }
@@ -86,15 +87,26 @@ export class Forwarder {
     return answer;
   }
 
-  /** Rejects with a ForwardError. */
-  ask(question: OutgoingQuestion): Promise<UpstreamAnswer> {
+  /** `client`: its address. Rejects with a ForwardError. */
+  async ask(question: OutgoingQuestion, client: string): Promise<UpstreamAnswer> {
+    // Also for equal questions, of which each holds its client's query.
+    const release = this.#places.take(client);
+    if (release === undefined) {
+      this.#options.metrics.rejects.inc();
+      throw new ForwardError('too many questions wait for the node’s resolvers');
+    }
+    try {
+      return await this.#askOnce(question);
+    } finally {
+      release();
+    }
+  }
+
+  /** Equal pending questions share one request. */
+  #askOnce(question: OutgoingQuestion): Promise<UpstreamAnswer> {
     const key = keyOf(question);
     const same = this.#waiting.get(key);
     if (same !== undefined) return same;
-    if (this.#waiting.size >= maxWaiting) {
-      this.#options.metrics.rejects.inc();
-      return Promise.reject(new ForwardError('too many questions wait for the node’s resolvers'));
-    }
     const pending = this.#askAny(question).then((answer) => {
       if (answer.byteLength <= cachedBytes && answer.keepSeconds > 0) this.#cache.set(key, answer);
       return answer;
@@ -150,12 +162,10 @@ export class Forwarder {
 
   async #askOne(state: UpstreamState, question: OutgoingQuestion): Promise<UpstreamAnswer> {
     const { clock, exchange, metrics, randomId } = this.#options;
-    if (state.waiting >= maxWaitingOfOne) throw new Error('too many questions wait for it');
     const query = writeQuery(randomId(), question);
     const end = new AbortController();
     const timer = clock.setTimer(() => end.abort(new Error(`no answer within ${attemptMs} ms`)), attemptMs);
     const startMs = clock.monotonic();
-    state.waiting += 1;
     metrics.forwarding(state.name);
     try {
       const message = await exchange(state.upstream, query, end.signal);
@@ -170,7 +180,6 @@ export class Forwarder {
       throw error;
     } finally {
       timer.cancel();
-      state.waiting -= 1;
     }
   }
 }

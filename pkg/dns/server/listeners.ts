@@ -3,6 +3,7 @@
 import { createSocket, type Socket as UdpSocket } from 'node:dgram';
 import { createServer, type Server, type Socket as TcpSocket } from 'node:net';
 import type { Clock, Timer } from '#apimachinery/clock.js';
+import { FairShare } from '#apimachinery/collections/fair-share.js';
 
 /** Calls `respond` at most once, immediately or later. */
 export type Responder = (message: Buffer, source: string, respond: (answer: Buffer) => void) => void;
@@ -74,7 +75,9 @@ function bound(socket: UdpSocket, address: string, port: number): Promise<void> 
   });
 }
 
+/** Limit of connections, of which one client may have a third. */
 const maxConnections = 500;
+const clientFactor = 0.5;
 /** Limit of pending queries per connection; further ones are not read. */
 const maxWaiting = 64;
 const idleMs = 10_000;
@@ -88,13 +91,18 @@ const maxQueryBytes = 4096;
 export async function listenTcp(options: ListenerOptions & { readonly clock: Clock }): Promise<Listener> {
   const { address, port, onError } = options;
   const sockets = new Set<TcpSocket>();
+  const places = new FairShare<string>({ limit: maxConnections, factor: clientFactor });
   const server = createServer((socket) => {
-    if (sockets.size >= maxConnections) {
+    const release = places.take(socket.remoteAddress ?? '');
+    if (release === undefined) {
       socket.destroy();
       return;
     }
     sockets.add(socket);
-    socket.once('close', () => sockets.delete(socket));
+    socket.once('close', () => {
+      sockets.delete(socket);
+      release();
+    });
     serve(socket, options);
   });
   await listening(server, address, port);
