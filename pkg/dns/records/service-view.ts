@@ -101,10 +101,12 @@ export class ServiceView {
 
   /** SRV records of all ports, including unnamed ones. */
   allPorts(): PortRecords {
-    return this.#portRecords(
-      '*',
-      [...this.#portMap().values()].flatMap(({ targets }) => targets),
-    );
+    const targets: Target[] = [];
+    for (const port of this.#portMap().values()) {
+      targets.push(...port.targets.slice(0, maxTargets - targets.length));
+      if (targets.length >= maxTargets) break;
+    }
+    return this.#portRecords('*', targets);
   }
 
   #portRecords(key: string, targets: readonly Target[]): PortRecords {
@@ -147,18 +149,20 @@ export class ServiceView {
     const ports: Ports = new Map();
     const seen = new Set<string>();
     for (const slice of this.#service.slices.values()) {
-      for (const endpoint of namedAddresses(slice, this.#service.publishesNotReady)) {
-        const label = endpointLabel(endpoint);
-        for (const { name = '', protocol = 'TCP', port } of slice.ports ?? []) {
-          // One record for both families of a hostname.
-          const id = `${label} ${name} ${protocol} ${port}`;
-          if (port === undefined || port === null || seen.has(id)) continue;
+      // One record for both families of a hostname.
+      const labels = new Set<string>();
+      for (const endpoint of namedAddresses(slice, this.#service.publishesNotReady))
+        labels.add(endpointLabel(endpoint));
+      for (const { name, protocol, port } of slice.ports ?? []) {
+        if (port === undefined || port === null) continue;
+        const named = { name: name ?? '', protocol: protocol ?? 'TCP' };
+        for (const label of labels) {
+          const id = `${label} ${named.name} ${named.protocol} ${port}`;
+          if (seen.has(id)) continue;
+          // A slice may have a hundred ports of a hundred thousand addresses.
+          const target = { labels: [label, ...this.#names.labels], port };
+          if (seen.size >= maxAllTargets || !addTarget(ports, named, target)) break;
           seen.add(id);
-          addTarget(
-            ports,
-            { name: name ?? '', protocol: protocol ?? 'TCP' },
-            { labels: [label, ...this.#names.labels], port },
-          );
         }
       }
     }
@@ -175,13 +179,20 @@ export class ServiceView {
 }
 
 const maxAdditional = 50;
+/** SRV records of one answer: more do not fit into a message of 64 KiB, as each has at least 30 bytes. */
+const maxTargets = 2200;
+/** SRV records of all ports of a service. */
+const maxAllTargets = 50_000;
 
-function addTarget(ports: Ports, { name, protocol }: NamedPort, target: Target): void {
+/** False if the port has as many targets as an answer holds. */
+function addTarget(ports: Ports, { name, protocol }: NamedPort, target: Target): boolean {
   const port = { name, protocol: protocol.toLowerCase() };
   const key = `${name}/${port.protocol}`;
   const entry = ports.get(key);
   if (entry === undefined) ports.set(key, { port, targets: [target] });
-  else entry.targets.push(target);
+  else if (entry.targets.length < maxTargets) entry.targets.push(target);
+  else return false;
+  return true;
 }
 
 export interface NamedAddress {

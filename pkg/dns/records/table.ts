@@ -11,10 +11,21 @@ export interface AddressOwner {
   readonly label?: string;
 }
 
+/** Slices may repeat an endpoint. */
+interface CountedOwner {
+  readonly owner: AddressOwner;
+  count: number;
+}
+
+function nameOf({ namespace, name }: ServiceEntry, label = ''): string {
+  return `${label}.${name}.${namespace}`;
+}
+
 export class RecordTable {
   /** Namespace → name → entry, including entries with slices but no service yet. */
   readonly #namespaces = new Map<string, Map<string, ServiceEntry>>();
-  readonly #owners = new Map<string, AddressOwner[]>();
+  /** By address, then by name: thousands of endpoints may have one address. */
+  readonly #owners = new Map<string, Map<string, CountedOwner>>();
   readonly #serviceLabel: string;
   #changes = 0;
 
@@ -39,9 +50,14 @@ export class RecordTable {
     return false;
   }
 
-  /** Names of an address in RFC 5952 form. */
-  ownersOf(address: string): readonly AddressOwner[] {
-    return this.#owners.get(address) ?? [];
+  /** Names of an address in RFC 5952 form, at most `limit`. */
+  ownersOf(address: string, limit: number): readonly AddressOwner[] {
+    const owners: AddressOwner[] = [];
+    for (const { owner } of this.#owners.get(address)?.values() ?? []) {
+      if (owners.length >= limit) break;
+      owners.push(owner);
+    }
+    return owners;
   }
 
   setService(service: Service): void {
@@ -108,18 +124,23 @@ export class RecordTable {
 
   #add(address: string, owner: AddressOwner): void {
     const key = canonicalAddress(address) ?? address;
-    const owners = this.#owners.get(key);
-    if (owners === undefined) this.#owners.set(key, [owner]);
-    else owners.push(owner);
+    const owners = this.#owners.get(key) ?? new Map<string, CountedOwner>();
+    this.#owners.set(key, owners);
+    const name = nameOf(owner.entry, owner.label);
+    const counted = owners.get(name);
+    if (counted === undefined) owners.set(name, { owner, count: 1 });
+    else counted.count += 1;
   }
 
   #remove(address: string, entry: ServiceEntry, label: string | undefined): void {
     const key = canonicalAddress(address) ?? address;
     const owners = this.#owners.get(key);
-    if (owners === undefined) return;
-    const place = owners.findIndex((owner) => owner.entry === entry && owner.label === label);
-    if (place >= 0) owners.splice(place, 1);
-    if (owners.length === 0) this.#owners.delete(key);
+    const name = nameOf(entry, label);
+    const counted = owners?.get(name);
+    if (owners === undefined || counted === undefined) return;
+    counted.count -= 1;
+    if (counted.count === 0) owners.delete(name);
+    if (owners.size === 0) this.#owners.delete(key);
   }
 
   #entryOf({ metadata }: EndpointSlice): ServiceEntry | undefined {

@@ -197,6 +197,46 @@ t.test('changes take effect immediately, in any order', async (t) => {
   t.equal(ask(pet, 'A'), 'nxdomain', 'no record of the endpoints is left');
 });
 
+t.test(
+  'a service with a hundred ports of thousands of endpoints has as many SRV records as an answer holds',
+  async (t) => {
+    const table = new RecordTable(serviceLabel);
+    const zone = new ClusterZone({ table, domain: 'cluster.local', ttl: 5, serverAddresses: [] });
+    table.setService(service('many', { clusterIP: 'None', ports: [] }));
+    const ports = Array.from({ length: 100 }, (_, i) => ({ name: `p${i}`, port: i + 1 }));
+    const endpoints = Array.from({ length: 5000 }, (_, i) => ({ addresses: [`10.${i >> 8}.${i & 255}.1`] }));
+    table.setSlice(slice('many-1', 'many', { ports, endpoints }));
+    const records = (labels: string[]) => {
+      const lookup = zone.lookup([...labels, 'many', 'default', 'svc', 'cluster', 'local'], 33);
+      return lookup.kind === 'records' ? lookup.answers : undefined;
+    };
+    t.equal(records([])?.count, 2200, 'of all ports');
+    t.ok((records([])?.bytes.length ?? 0) > 65_535, 'an answer over TCP is full');
+    t.equal(records(['_p0', '_tcp'])?.count, 2200, 'of a port');
+  },
+);
+
+t.test(
+  'an address of thousands of endpoints has so many names, which change in time independent of their number',
+  async (t) => {
+    const { table, ask } = cluster();
+    table.setService(pets);
+    const crowd = (n: number, hosts: number): EndpointSlice =>
+      slice(`crowd-${n}`, 'pets', {
+        endpoints: Array.from({ length: hosts }, (_, i) => ({ addresses: ['10.244.9.9'], hostname: `h${n}-${i}` })),
+      });
+    for (let n = 0; n < 20; n += 1) table.setSlice(crowd(n, 1000));
+    // A search among twenty thousand names for each of a thousand took a second.
+    for (let round = 0; round < 20; round += 1) table.setSlice(crowd(19, 1000), crowd(19, 1000));
+    t.equal(String(ask('9.9.244.10.in-addr.arpa', 'PTR')).split(' ').length, 100, 'names in an answer');
+    for (let n = 1; n < 20; n += 1) table.deleteSlice(crowd(n, 1000));
+    table.setSlice(crowd(0, 1), crowd(0, 1000));
+    table.setSlice({ ...crowd(0, 1), metadata: { ...crowd(0, 1).metadata, name: 'copy' } });
+    table.deleteSlice(crowd(0, 1));
+    t.equal(ask('9.9.244.10.in-addr.arpa', 'PTR'), 'h0-0.pets.default.svc.cluster.local', 'of two slices one is left');
+  },
+);
+
 t.test('thousands of changes followed by queries give no wrong answer', async (t) => {
   const random = seededRandom(53);
   const below = (limit: number) => Math.floor(random() * limit);

@@ -29,6 +29,8 @@ export interface ClusterZoneOptions {
   readonly serverAddresses: readonly string[];
 }
 
+/** Names of one address in an answer; clients use the first. */
+const maxNames = 100;
 const specification = '1.1.0';
 const nodata: Lookup = { kind: 'nodata' };
 const nxdomain: Lookup = { kind: 'nxdomain' };
@@ -183,7 +185,7 @@ export class ClusterZone {
   /** Reverse names of the cluster's addresses; others are outside. */
   #reverse(labels: readonly string[], type: number): Lookup {
     const address = addressOfReverse(labels);
-    const owners = address === undefined ? [] : this.#table.ownersOf(address);
+    const owners = address === undefined ? [] : this.#table.ownersOf(address, maxNames);
     if (owners.length === 0) return outside;
     if (type !== recordType.PTR) return nodata;
     const names = owners.map(({ entry, label }) =>
