@@ -165,6 +165,25 @@ t.test('a peer that does not read replies is not read', async (t) => {
   p.session.close();
 });
 
+t.test('unread frames of one byte count with the memory that they take', async (t) => {
+  const p = peer({ maxUnreadBytes: 100_000 });
+  const count = 50_000;
+  p.syn(1);
+  for (let i = 0; i < count; i++) p.data(1, Buffer.from('x'), i === count - 1);
+  while (p.streams.length === 0 || p.connection.writableLength === 0) await realClock.sleep(1);
+  const [stream] = p.streams;
+  for (let before = -1; before !== stream?.readableLength; ) {
+    before = stream?.readableLength ?? 0;
+    await realClock.sleep(5);
+  }
+  const unread = stream?.readableLength ?? 0;
+  t.ok(unread > 500 && unread < 1000, `${unread} bytes are unread`);
+  let readBytes = 0;
+  for await (const chunk of stream ?? []) readBytes += (chunk as Buffer).length;
+  t.equal(readBytes, count, 'all arrive at a reader');
+  p.session.close();
+});
+
 t.test('consumed bytes are granted only to a peer that keeps windows', async (t) => {
   const p = peer({ maxUnreadBytes: 100_000 });
   const granted = () => p.frames.filter((frame) => frame.kind === 'control' && frame.type === frameType.windowUpdate);

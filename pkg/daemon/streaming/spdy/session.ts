@@ -37,6 +37,8 @@ const windowStep = initialWindowBytes / 2;
 const maxWindow = 2 ** 31 - 1;
 /** Limit of bytes read from the connection but not yet parsed. */
 const maxArrivedBytes = 64 * 1024;
+/** Memory of an unread frame beside its bytes: a peer may send a megabyte in frames of one byte. */
+const frameBytes = 128;
 /** Limit of unread replies (to pings, or for closed streams). */
 const maxAnswers = 1000;
 /** SETTINGS id of the initial window. */
@@ -46,7 +48,7 @@ const maxStreamId = 2 ** 31 - 1;
 export interface SpdySessionOptions {
   /** Limit of open streams; further ones of the peer are refused. Default 4096. */
   readonly maxStreams?: number;
-  /** Limit of bytes that all readers together have not read; default 1 MiB. */
+  /** Limit of memory for what all readers together have not read; default 1 MiB. */
   readonly maxUnreadBytes?: number;
   /** Whether to accept a stream of the peer; default: all. */
   readonly admit?: (headers: SpdyHeaders) => boolean;
@@ -192,8 +194,8 @@ export class SpdySession extends EventEmitter<SessionEvents> implements StreamOw
     if (this.#streams.has(stream.id)) this.#resetId(stream.id, status);
   }
 
-  consumed(stream: SpdyStream, bytes: number): void {
-    this.#unread -= bytes;
+  consumed(stream: SpdyStream, bytes: number, pieces: number): void {
+    this.#unread -= bytes + pieces * frameBytes;
     if (this.#wake !== undefined && this.#mayRead()) this.#wake();
     this.#grant(0, bytes);
     if (!stream.remoteEnded && this.#streams.has(stream.id)) this.#grant(stream.id, bytes);
@@ -316,7 +318,10 @@ export class SpdySession extends EventEmitter<SessionEvents> implements StreamOw
       return;
     }
     this.#unread += bytes.length;
-    if (bytes.length > 0) this.#options.onData?.();
+    if (bytes.length > 0) {
+      this.#unread += frameBytes;
+      this.#options.onData?.();
+    }
     stream.receive(bytes, fin);
   }
 

@@ -13,8 +13,8 @@ export interface StreamOwner {
   /** Writes as much pending data as the peer's windows allow. */
   send(stream: SpdyStream): void;
   reset(stream: SpdyStream, status: number): void;
-  /** Received bytes were read or dropped. */
-  consumed(stream: SpdyStream, bytes: number): void;
+  /** Received bytes were read or dropped, and `pieces` of them are not in memory any more. */
+  consumed(stream: SpdyStream, bytes: number, pieces: number): void;
   /** Both directions are finished. */
   over(stream: SpdyStream): void;
 }
@@ -50,6 +50,8 @@ export class SpdyStream extends Duplex {
   #accept: (() => void) | undefined;
   /** Received bytes not yet reported as consumed. */
   #unread = 0;
+  /** Frames that they came in, reported once all are read. */
+  #pieces = 0;
 
   constructor(owner: StreamOwner, id: number, headers: SpdyHeaders, sendWindow: number) {
     super({ allowHalfOpen: true });
@@ -86,7 +88,7 @@ export class SpdyStream extends Duplex {
     const consumed = this.#unread - this.readableLength;
     if (consumed <= 0) return;
     this.#unread -= consumed;
-    this.#owner.consumed(this, consumed);
+    this.#owner.consumed(this, consumed, this.#readPieces());
     if (this.#cutOff && this.readableLength === 0) this.destroy();
   }
 
@@ -120,8 +122,15 @@ export class SpdyStream extends Duplex {
     this.#owner.over(this);
     const dropped = this.#unread;
     this.#unread = 0;
-    if (dropped > 0) this.#owner.consumed(this, dropped);
+    if (dropped > 0) this.#owner.consumed(this, dropped, this.#readPieces());
     done(error);
+  }
+
+  #readPieces(): number {
+    if (this.#unread > 0) return 0;
+    const pieces = this.#pieces;
+    this.#pieces = 0;
+    return pieces;
   }
 
   /** Called by the session: the peer replied. */
@@ -157,6 +166,7 @@ export class SpdyStream extends Duplex {
   receive(bytes: Buffer, fin: boolean): void {
     if (bytes.length > 0) {
       this.#unread += bytes.length;
+      this.#pieces += 1;
       this.push(bytes);
       this.#count();
     }
