@@ -4,9 +4,9 @@ import { FairShare } from '#apimachinery/collections/fair-share.js';
 
 /** Takes until it is refused. */
 function takeAll(share: FairShare<string>, owner: string): (() => void)[] {
-  const taken: (() => void)[] = [];
-  for (let release = share.take(owner); release !== undefined; release = share.take(owner)) taken.push(release);
-  return taken;
+  const places: (() => void)[] = [];
+  for (let release = share.take(owner); release !== undefined; release = share.take(owner)) places.push(release);
+  return places;
 }
 
 t.test('one has at most its multiple of what is free, and there is room for another', async (t) => {
@@ -36,7 +36,7 @@ t.test('a returned place is free again, and is returned once', async (t) => {
   release?.();
   release?.();
   t.equal(share.size, 0, 'places in use');
-  t.equal(takeAll(share, 'a').length, 1, 'the place can be taken again');
+  t.equal(takeAll(share, 'a').length, 1, 'the place can be places again');
   const unlimited = new FairShare<string>({ limit: 0, factor: 1 });
   for (let i = 0; i < 10_000; i += 1) unlimited.take('a');
   t.equal(unlimited.size, 10_000, 'no limit');
