@@ -20,6 +20,7 @@ import { endpointslices } from '#api/discovery/v1/resources.gen.js';
 import type { EndpointSlice } from '#api/discovery/v1/types.gen.js';
 import { ingressclasses, ingresses } from '#api/networking/v1/resources.gen.js';
 import type { Ingress } from '#api/networking/v1/types.gen.js';
+import { deferred } from '#apimachinery/async/deferred.js';
 import { realClock as clock } from '#apimachinery/clock.js';
 import { kubernetesDialect as dialect } from '#apimachinery/dialect.js';
 import { parseCIDR } from '#apimachinery/net/ip.js';
@@ -451,6 +452,100 @@ t.test('backends and clients that misbehave', async (t) => {
     t.match(await raw('GET / HTTP/1.1\r\n\r\n'), /^HTTP\/1.1 400/);
     t.match(await raw(`GET / HTTP/1.1\r\nHost: a\r\nx: ${'y'.repeat(40_000)}\r\n\r\n`), /^HTTP\/1.1 431/);
     t.match(await raw('GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n'), /^HTTP\/1.1 200/);
+  });
+});
+
+t.test('one client and one service leave room for others', async (t) => {
+  const limits = { ...standardLimits, maxRequests: 40 };
+  const trusted = parseCIDR('127.0.0.2/32');
+  const { addIngress, addService, metrics, port, securePort, to, untilRouted } = await setUp(t, {
+    limits,
+    trustedProxies: trusted === undefined ? [] : [trusted],
+  });
+  let waiting = 0;
+  const { port: silent } = await listen(t, (_request, response) => {
+    waiting += 1;
+    response.once('close', () => {
+      waiting -= 1;
+    });
+  });
+  const { port: backend } = await listen(t, echo);
+  await addService('silent', silent);
+  await addService('web', backend);
+  await addIngress('web', {
+    rules: [
+      { host: 'silent.example.com', http: { paths: [{ path: '/', pathType: 'Prefix', backend: to('silent') }] } },
+      { host: 'web.example.com', http: { paths: [{ path: '/', pathType: 'Prefix', backend: to('web') }] } },
+    ],
+  });
+  const askFrom = (localAddress: string, host: string) =>
+    send(httpRequest({ host: '127.0.0.1', port, localAddress, headers: { host } }));
+  await untilRouted({ headers: { host: 'web.example.com' } });
+  const untilWaiting = async (count: number) => {
+    while (waiting !== count) await clock.sleep(5);
+  };
+  const request = 'GET / HTTP/1.1\r\nHost: silent.example.com\r\n\r\n';
+
+  await t.test('a client that does not wait for responses', async (t) => {
+    const socket = connect(port, '127.0.0.1').on('error', () => undefined);
+    socket.write(request.repeat(8));
+    await untilWaiting(8);
+    t.equal((await askFrom('127.0.0.3', 'web.example.com')).status, 200, 'another client');
+    t.equal((await askFrom('127.0.0.1', 'web.example.com')).status, 429, 'this client');
+    socket.destroy();
+    await untilWaiting(0);
+    t.equal((await askFrom('127.0.0.1', 'web.example.com')).status, 200, 'all of its requests end with the connection');
+    const flood = connect(port, '127.0.0.1').on('error', () => undefined);
+    flood.write(request.repeat(1000));
+    flood.resume();
+    await once(flood, 'close');
+    await untilWaiting(0);
+    t.equal((await askFrom('127.0.0.1', 'web.example.com')).status, 200, 'one that sends more is disconnected');
+    t.match(await metricsText(metrics), /ingress_rejected_requests_total\{limit="client"\} \d+/);
+  });
+
+  await t.test('a client with streams over several connections', async (t) => {
+    const sessions = Array.from({ length: 3 }, () =>
+      connectHttp2(`https://127.0.0.1:${securePort}`, { rejectUnauthorized: false }),
+    );
+    const statuses: number[] = [];
+    const answered = deferred();
+    for (const session of sessions) {
+      session.on('error', () => undefined);
+      for (let i = 0; i < 20; i += 1) {
+        const stream = session.request({ ':authority': 'silent.example.com' });
+        stream.on('error', () => undefined);
+        stream.once('response', ({ ':status': status = 0 }) => {
+          statuses.push(status);
+          if (statuses.length === 52) answered.resolve();
+        });
+      }
+    }
+    await answered.promise;
+    t.same(new Set(statuses), new Set([429]), 'more requests are refused');
+    await untilWaiting(8);
+    t.equal(waiting, 8, 'requests in progress');
+    for (const session of sessions) session.destroy();
+    await untilWaiting(0);
+  });
+
+  await t.test('a service that never answers', async (t) => {
+    const agents = Array.from({ length: 33 }, () => connect({ port, host: '127.0.0.1', localAddress: '127.0.0.2' }));
+    const refused = deferred<string>();
+    for (const agent of agents) {
+      agent.on('error', () => undefined);
+      agent.once('data', (chunk) => refused.resolve(chunk.toString()));
+      agent.write(request);
+    }
+    t.match(
+      await refused.promise,
+      /^HTTP\/1.1 503 [\s\S]*too many requests wait for service default\/silent/,
+      'one too many',
+    );
+    await untilWaiting(32);
+    t.equal((await askFrom('127.0.0.2', 'web.example.com')).status, 200, 'another service');
+    for (const agent of agents) agent.destroy();
+    await untilWaiting(0);
   });
 });
 

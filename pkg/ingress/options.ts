@@ -86,6 +86,14 @@ const ingressOptions = {
     section,
     meaning: 'Limit of open connections per client address, except trusted proxies; 0 for none.',
   },
+  'max-requests': {
+    type: 'int',
+    default: standardLimits.maxRequests,
+    min: 0,
+    section,
+    meaning:
+      'Limit of requests in progress, upgraded connections among them; 0 for none. A client address has at most a fifth, except trusted proxies, and the backends of a service four fifths.',
+  },
   'healthz-bind-address': {
     type: 'string',
     default: '0.0.0.0:10254',
@@ -156,6 +164,7 @@ export function ingressSettings(
       tunnelMs: values['upgrade-timeout'],
       maxConnections: values['max-connections'],
       maxConnectionsPerClient: values['max-connections-per-client'],
+      maxRequests: values['max-requests'],
     },
   };
 }

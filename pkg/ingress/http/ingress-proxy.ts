@@ -14,6 +14,7 @@ import type { Endpoint } from '#ingress/endpoints/endpoints.js';
 import { BackendFailure, type BackendRequest, Backends } from '#ingress/http/backends.js';
 import type { IngressLimits } from '#ingress/http/limits.js';
 import { type RequestHost, requestHeaders, requestHost } from '#ingress/http/request-headers.js';
+import { RequestsInProgress } from '#ingress/http/requests-in-progress.js';
 import type { IngressMetrics } from '#ingress/metrics/ingress-metrics.js';
 import { requestTarget } from '#ingress/routing/request-path.js';
 import type { Route, ServicePort } from '#ingress/routing/routing-table.js';
@@ -56,12 +57,14 @@ const clientGone = new Error('the client has gone');
 export class IngressProxy {
   readonly #options: IngressProxyOptions;
   readonly #backends: Backends;
+  readonly #requests: RequestsInProgress;
   readonly #upgrades = new AppUpgrades({ isForwarding: true });
   readonly #passages = new WeakMap<FastifyRequest, Passage>();
 
   constructor(options: IngressProxyOptions) {
     this.#options = options;
     this.#backends = new Backends(options);
+    this.#requests = new RequestsInProgress(options.limits.maxRequests);
   }
 
   close(): Promise<void> {
@@ -110,8 +113,14 @@ export class IngressProxy {
     // A client that disconnected gets no response.
     raw.on('error', () => undefined);
     response.on('error', () => undefined);
-    const counted = { ingress: '' };
-    response.once('close', () => metrics.answered(counted.ingress, response.statusCode, clock.monotonic() - started));
+    const counted: { ingress: string; release?: () => void } = { ingress: '' };
+    const gone = new AbortController();
+    this.#requests.onceEnded(response, isHttp2(response) ? undefined : raw.socket, () => {
+      counted.release?.();
+      metrics.answered(counted.ingress, response.statusCode, clock.monotonic() - started);
+      // HTTP/2 claims of a stream that its client has closed that it is finished.
+      if (!response.writableEnded || !response.writableFinished) gone.abort(clientGone);
+    });
     const { headers, method, originalUrl } = request;
     if (method === 'TRACE') return answer(reply, 405, 'TRACE is not passed on');
     const requested = requestHost(originalUrl, headers, raw.rawHeaders);
@@ -132,10 +141,9 @@ export class IngressProxy {
     }
     const { backend } = route;
     if (backend === undefined) return answer(reply, 503, 'the backend of this rule does not exist');
-    const gone = new AbortController();
-    response.once('close', () => {
-      if (!response.writableFinished) gone.abort(clientGone);
-    });
+    const place = this.#requests.take(this.#isTrusted(raw) ? undefined : addressOf(raw), backend.service);
+    if (typeof place === 'string') return this.#refuseFlood(reply, place, backend.service);
+    counted.release = place;
     const upgrade = this.#upgrades.of(request);
     const passage: Passage = {
       ...{ route, host: requested, reply },
@@ -151,6 +159,18 @@ export class IngressProxy {
     };
     this.#passages.set(request, passage);
     return upgrade === undefined ? reply.from('/', options) : this.#upgrade(request, passage, upgrade);
+  }
+
+  /** A client's connection is closed, so that it does not send the next request at once. */
+  #refuseFlood(reply: FastifyReply, limit: 'client' | 'service', service: string): FastifyReply {
+    this.#options.metrics.rejectedRequests.inc({ limit });
+    const { socket } = reply.request.raw;
+    // Responses behind others would wait for them, and while they do, the end of the connection would not be noticed.
+    if (this.#requests.isPipelined(socket)) socket.destroy();
+    const later = { 'retry-after': '1' };
+    return limit === 'client'
+      ? answer(closing(reply), 429, 'too many requests of this client are in progress', later)
+      : answer(reply, 503, `too many requests wait for service ${service}`, later);
   }
 
   /** The library's way of sending requests. */

@@ -12,6 +12,7 @@ import { schemaless } from '#daemon/serving/daemon-app.js';
 import type { CertificatePair } from '#daemon/serving/serving-certificate.js';
 import type { IngressProxy } from '#ingress/http/ingress-proxy.js';
 import type { IngressLimits } from '#ingress/http/limits.js';
+import { networkOf } from '#ingress/http/requests-in-progress.js';
 import type { IngressMetrics } from '#ingress/metrics/ingress-metrics.js';
 
 export interface IngressServerOptions {
@@ -192,7 +193,7 @@ export interface ClientConnectionsOptions {
 export class ClientConnections {
   readonly #options: ClientConnectionsOptions;
   readonly #open = new Set<Socket>();
-  readonly #byAddress = new Map<string, number>();
+  readonly #byNetwork = new Map<string, number>();
 
   constructor(options: ClientConnectionsOptions) {
     this.#options = options;
@@ -202,7 +203,8 @@ export class ClientConnections {
   add(socket: Socket): boolean {
     const { isTrusted, limits, metrics } = this.#options;
     const address = socket.remoteAddress ?? '';
-    const held = this.#byAddress.get(address) ?? 0;
+    const network = networkOf(address);
+    const held = this.#byNetwork.get(network) ?? 0;
     const isFull = limits.maxConnections > 0 && this.#open.size >= limits.maxConnections;
     const isGreedy =
       limits.maxConnectionsPerClient > 0 && held >= limits.maxConnectionsPerClient && !isTrusted(address);
@@ -212,9 +214,9 @@ export class ClientConnections {
       return false;
     }
     this.#open.add(socket);
-    this.#byAddress.set(address, held + 1);
+    this.#byNetwork.set(network, held + 1);
     metrics.connections.inc();
-    socket.once('close', () => this.#closed(socket, address));
+    socket.once('close', () => this.#closed(socket, network));
     return true;
   }
 
@@ -222,11 +224,11 @@ export class ClientConnections {
     for (const socket of this.#open) socket.destroy();
   }
 
-  #closed(socket: Socket, address: string): void {
+  #closed(socket: Socket, network: string): void {
     this.#open.delete(socket);
     this.#options.metrics.connections.dec();
-    const left = (this.#byAddress.get(address) ?? 1) - 1;
-    if (left === 0) this.#byAddress.delete(address);
-    else this.#byAddress.set(address, left);
+    const left = (this.#byNetwork.get(network) ?? 1) - 1;
+    if (left === 0) this.#byNetwork.delete(network);
+    else this.#byNetwork.set(network, left);
   }
 }

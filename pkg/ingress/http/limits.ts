@@ -3,6 +3,8 @@ export interface IngressLimits {
   /** Limits of all client connections and of one address; 0: none. */
   readonly maxConnections: number;
   readonly maxConnectionsPerClient: number;
+  /** Limit of requests in progress, upgraded connections among them; 0: none. */
+  readonly maxRequests: number;
   /** Limit of open streams per HTTP/2 connection. */
   readonly maxStreams: number;
   /** Limit of a request's or response's headers. */
@@ -28,6 +30,7 @@ export interface IngressLimits {
 export const standardLimits: IngressLimits = {
   maxConnections: 10_000,
   maxConnectionsPerClient: 1000,
+  maxRequests: 10_000,
   maxStreams: 128,
   maxHeaderBytes: 32 * 1024,
   handshakeMs: 10_000,

@@ -7,6 +7,7 @@ export class IngressMetrics {
   readonly failures;
   readonly connections;
   readonly rejectedConnections;
+  readonly rejectedRequests;
   readonly problems;
   readonly #requests;
   readonly #seconds;
@@ -45,6 +46,11 @@ export class IngressMetrics {
     this.rejectedConnections = counter(registry, {
       name: 'ingress_rejected_connections_total',
       help: 'Connections that were closed at once since there were too many: of all clients, or of one',
+      labelNames: ['limit'],
+    });
+    this.rejectedRequests = counter(registry, {
+      name: 'ingress_rejected_requests_total',
+      help: 'Requests that were refused since there were too many: of one client, or for one service',
       labelNames: ['limit'],
     });
     this.problems = gauge(registry, {
