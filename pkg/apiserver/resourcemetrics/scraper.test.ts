@@ -13,6 +13,8 @@ function setUp(t: { teardown(fn: () => void): void }, count = 3) {
   const scraped: [node: string, ms: number][] = [];
   const broken = new Set<string>();
   const hanging = new Set<string>();
+  /** They answer just before the limit. */
+  const slow = new Set<string>();
   let [atOnce, most] = [0, 0];
   const scraper = new Scraper({
     ...{ clock, log: silentLogger, periodMs, nodes: () => names },
@@ -22,7 +24,7 @@ function setUp(t: { teardown(fn: () => void): void }, count = 3) {
       try {
         if (hanging.has(node))
           await new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
-        await clock.sleep(10);
+        await clock.sleep(slow.has(node) ? 9000 : 10);
         if (broken.has(node)) throw new Error('refused');
         const ms = clock.now();
         return `node_cpu_usage_seconds_total ${ms / 2000} ${ms}\nnode_memory_working_set_bytes 1 ${ms}\n`;
@@ -45,7 +47,7 @@ function setUp(t: { teardown(fn: () => void): void }, count = 3) {
     await clock.advance(ms);
     return promise.then(() => done);
   };
-  return { clock, names, scraped, broken, hanging, scraper, measured, requestAfter, most: () => most };
+  return { clock, names, scraped, broken, hanging, slow, scraper, measured, requestAfter, most: () => most };
 }
 
 t.test('measuring starts with the first request, which waits for two measurements', async (t) => {
@@ -105,9 +107,22 @@ t.test('a node that hangs does not delay the others', async (t) => {
   const { clock, hanging, measured, requestAfter } = setUp(t);
   hanging.add('n0');
   await requestAfter(5100);
-  t.same(measured(), [], 'the first request does not wait forever');
+  t.same(measured(), ['n1', 'n2'], 'the first request has the others');
   await clock.advance(periodMs * 2);
   t.same(measured(), ['n1', 'n2']);
+});
+
+t.test('as many slow nodes as are measured at once delay no other, and are measured too', async (t) => {
+  const { slow, measured, requestAfter, names, clock, scraper, most } = setUp(t, 100);
+  for (const node of names.slice(0, 50)) slow.add(node);
+  await requestAfter(3100);
+  t.same(measured(), names.slice(50), 'the others at once');
+  for (let i = 0; i < 3; i++) {
+    await clock.advance(periodMs);
+    await scraper.ensureReadings();
+  }
+  t.same(measured(), names, 'then all');
+  t.ok(most() <= 32 + 64, `${most()} at once`);
 });
 
 t.test('concurrent measurements are limited', async (t) => {

@@ -27,8 +27,12 @@ export interface ScraperOptions {
 const firstWindowMs = 1000;
 /** Longest time that a request waits; nodes without measurements by then are left out. */
 const waitLimitMs = 5000;
-/** Number of nodes measured concurrently. */
+/** Number of nodes measured concurrently, without slow ones. */
 const parallel = 32;
+/** A node that takes longer is slow: it delays no other one any more. */
+const slowMs = 1000;
+/** Number of slow nodes beside the others; bounds the memory of their responses. */
+const maxSlow = 64;
 /** Measuring stops after this many periods without a request, and at the earliest after `leastIdleMs`. */
 const idlePeriods = 4;
 const leastIdleMs = 120_000;
@@ -46,6 +50,9 @@ export class Scraper {
   readonly #readings = new Map<string, TimedReadings>();
   /** Node → remaining rounds to skip, and rounds to skip after the next failure. */
   readonly #pauses = new Map<string, { left: number; next: number }>();
+  /** Nodes that are being measured. */
+  readonly #measuring = new Set<string>();
+  #slow = 0;
   #requestedMs = Number.NEGATIVE_INFINITY;
   /** Resolves after two measurements; undefined while measuring is stopped. */
   #first: Deferred<void> | undefined;
@@ -118,10 +125,30 @@ export class Scraper {
         const name = names[index] as string;
         // Skip nodes that were measured less than half a period ago: a short window is inaccurate.
         const readMs = this.#readings.get(name)?.readMs ?? Number.NEGATIVE_INFINITY;
-        if (clock.monotonic() - readMs >= durationMs / 2) await this.#scrape(name);
+        if (clock.monotonic() - readMs >= durationMs / 2) await this.#scrapeOrLeave(name);
       }
     };
     await Promise.all(Array.from({ length: Math.min(parallel, names.length) }, worker));
+  }
+
+  /** Resolves when the node is measured, or is slow and goes on beside the others. */
+  async #scrapeOrLeave(node: string): Promise<void> {
+    if (this.#measuring.has(node)) return;
+    this.#measuring.add(node);
+    const done = new AbortController();
+    const measured = this.#scrape(node).finally(() => {
+      this.#measuring.delete(node);
+      done.abort();
+    });
+    await Promise.race([measured, this.#options.clock.sleep(slowMs, done.signal)]);
+    if (!this.#measuring.has(node)) return;
+    if (this.#slow >= maxSlow) return measured;
+    this.#slow += 1;
+    measured
+      .finally(() => {
+        this.#slow -= 1;
+      })
+      .catch((err: unknown) => this.#options.log.error({ err, node }, 'measuring a node has ended'));
   }
 
   async #scrape(node: string): Promise<void> {
@@ -134,6 +161,8 @@ export class Scraper {
     const limit = deadline(clock, (periodMs * 2) / 3, this.#closing.signal);
     try {
       const last = readingOf(await read(node, limit.signal));
+      // Measuring may have stopped since.
+      if (this.#first === undefined) return;
       const before = this.#readings.get(node)?.last;
       // If the agent repeats its last measurement, keep the previous one for the rate.
       const isSame = before?.node !== undefined && before.node.timestampMs === last.node?.timestampMs;
