@@ -11,7 +11,7 @@
  */
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
-import { open, readdir, readFile } from 'node:fs/promises';
+import { lstat, open, readdir, realpath } from 'node:fs/promises';
 import { join } from 'node:path';
 import { messageOf } from '#apimachinery/errors/message.js';
 import { SetupError } from '#cluster/terminal/setup-error.js';
@@ -44,6 +44,8 @@ export const manifestFile = 'backup.json';
 export const snapshotFile = 'etcd.db';
 export const sumsFile = 'SHA256SUMS';
 const maxTextBytes = 1024 * 1024;
+/** Members of an etcd, each of which a restore tries to reach; etcd recommends seven. */
+const maxMembers = 64;
 const namePattern = /^orch-\d{8}T\d{6}Z(-\d+)?$/;
 
 /** Names sort by time. */
@@ -70,7 +72,7 @@ export async function fileHash(file: string): Promise<string> {
 
 /** Throws a SetupError for a folder that is no backup. */
 export async function readManifest(folder: string): Promise<BackupManifest> {
-  const text = await boundedText(join(folder, manifestFile));
+  const text = await boundedText(folder, manifestFile);
   let manifest: Partial<BackupManifest> | null;
   try {
     manifest = JSON.parse(text) as Partial<BackupManifest> | null;
@@ -82,7 +84,7 @@ export async function readManifest(folder: string): Promise<BackupManifest> {
   if (kind !== 'orch backup' || !texts.every((each) => typeof each === 'string') || !Number.isSafeInteger(objects)) {
     throw new SetupError(`${folder} is no backup: ${manifestFile} lacks fields`);
   }
-  if (!Array.isArray(members) || !members.every(isMember))
+  if (!Array.isArray(members) || members.length > maxMembers || !members.every(isMember))
     throw new SetupError(`${folder} is no backup: ${manifestFile} has malformed etcd members`);
   if (format !== 1) throw new SetupError(`${folder} has format ${String(format)}; this program knows format 1`);
   return manifest as BackupManifest;
@@ -98,37 +100,53 @@ function isMember(value: unknown): value is SavedMember {
  * @returns Paths of the files below the folder.
  */
 export async function verifyBackup(folder: string): Promise<string[]> {
-  const lines = (await boundedText(join(folder, sumsFile))).split('\n').filter((line) => line !== '');
-  const files: string[] = [];
+  const lines = (await boundedText(folder, sumsFile)).split('\n').filter((line) => line !== '');
+  const files = new Set<string>();
   for (const line of lines) {
     const [, checksum, path] = /^([0-9a-f]{64}) {2}([\w.-]+(?:\/[\w.-]+)*)$/.exec(line) ?? [];
     if (checksum === undefined || path === undefined || path.split('/').includes('..')) {
       throw new SetupError(`${join(folder, sumsFile)} has a malformed line: ${JSON.stringify(line.slice(0, 100))}`);
     }
-    const hash = await fileHash(join(folder, path)).catch((error: unknown) => {
-      throw new SetupError(`the backup is incomplete: ${messageOf(error)}`);
-    });
+    // The store may be large, so that a thousand lines about it would take a day.
+    if (files.has(path)) throw new SetupError(`${join(folder, sumsFile)} lists ${path} twice`);
+    const hash = await ownFile(folder, path)
+      .then(fileHash)
+      .catch((error: unknown) => {
+        throw new SetupError(`the backup is incomplete: ${messageOf(error)}`);
+      });
     if (hash !== checksum) throw new SetupError(`${join(folder, path)} does not match its checksum`);
-    files.push(path);
+    files.add(path);
   }
   for (const required of [manifestFile, snapshotFile]) {
-    if (!files.includes(required)) throw new SetupError(`${join(folder, sumsFile)} does not list ${required}`);
+    if (!files.has(required)) throw new SetupError(`${join(folder, sumsFile)} does not list ${required}`);
   }
-  return files;
+  return [...files];
+}
+
+/**
+ * A file of the backup itself. Backups come from elsewhere: a link would copy other files of the machine among the keys of the
+ * cluster, and a pipe never ends.
+ */
+async function ownFile(folder: string, path: string): Promise<string> {
+  const file = join(folder, path);
+  const stat = await lstat(file);
+  if (!stat.isFile() || (await realpath(file)) !== join(await realpath(folder), path))
+    throw new Error(`${file} is no regular file of the backup`);
+  return file;
 }
 
 /** Throws a SetupError for a missing file, or for one that is too large. */
-async function boundedText(file: string): Promise<string> {
+async function boundedText(folder: string, path: string): Promise<string> {
   try {
-    const handle = await open(file);
+    const handle = await open(await ownFile(folder, path));
     try {
       const { size } = await handle.stat();
       if (size > maxTextBytes) throw new Error(`expected at most ${maxTextBytes} bytes, got ${size}`);
+      return await handle.readFile('utf8');
     } finally {
       await handle.close();
     }
-    return await readFile(file, 'utf8');
   } catch (error) {
-    throw new SetupError(`${file}: ${messageOf(error)}`);
+    throw new SetupError(`${join(folder, path)}: ${messageOf(error)}`);
   }
 }
