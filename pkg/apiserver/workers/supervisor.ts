@@ -51,6 +51,8 @@ interface Running {
   readonly index: number;
   readonly worker: WorkerProcess;
   readonly exited: Promise<void>;
+  /** Monotonic. */
+  readonly startedMs: number;
   /** Count of heartbeats; undefined before the first one. */
   beats: number | undefined;
   serving: boolean;
@@ -64,6 +66,8 @@ interface Running {
  */
 const stuckMs = 5000;
 const checkMs = 500;
+/** A replacement that has not sent its first heartbeat after this long hangs; on a busy machine a start takes half a minute. */
+const firstBeatMs = 120_000;
 /** Time limit of collecting metrics; a worker that misses it contributes its last reported ones. */
 const gatherMs = 1000;
 const retryMs = 100;
@@ -159,6 +163,7 @@ export class WorkerSupervisor implements Daemon {
       index,
       worker,
       exited: exited.promise,
+      startedMs,
       beats: undefined,
       serving: false,
       stuck: false,
@@ -268,7 +273,7 @@ export class WorkerSupervisor implements Daemon {
   }
 
   async #supervise(): Promise<void> {
-    const { clock, log } = this.#options;
+    const { clock } = this.#options;
     const { signal } = this.#closing;
     while (!signal.aborted) {
       await clock.sleep(checkMs, signal);
@@ -277,14 +282,21 @@ export class WorkerSupervisor implements Daemon {
       for (const { index, beats: count, stuck } of this.#running.values()) {
         if (count !== undefined && !stuck) beats.set(index, count);
       }
-      for (const index of this.#liveness.check(beats, clock.monotonic())) {
-        const running = this.#running.get(index);
-        if (running === undefined) continue;
-        running.stuck = true;
-        log.error({ worker: index, stuckMs }, 'worker is stuck, killing it');
-        running.worker.kill();
-      }
+      for (const index of this.#liveness.check(beats, clock.monotonic())) this.#killStuck(index, stuckMs);
+      // The first worker may wait for the store for as long as it takes.
+      if (!this.#hasServed) continue;
+      for (const { index, beats: count, startedMs, stuck } of this.#running.values())
+        if (count === undefined && !stuck && clock.monotonic() - startedMs >= firstBeatMs)
+          this.#killStuck(index, firstBeatMs);
     }
+  }
+
+  #killStuck(index: number, silentMs: number): void {
+    const running = this.#running.get(index);
+    if (running === undefined) return;
+    running.stuck = true;
+    this.#options.log.error({ worker: index, silentMs }, 'worker is stuck, killing it');
+    running.worker.kill();
   }
 }
 

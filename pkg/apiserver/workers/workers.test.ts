@@ -1,7 +1,10 @@
 import { Counter, Gauge, Registry } from 'prom-client';
 import t from 'tap';
 import { aggregate, metricsOf, withoutGauges } from '#apiserver/workers/merged-metrics.js';
-import { workerCount } from '#apiserver/workers/supervisor.js';
+import type { FromWorker } from '#apiserver/workers/messages.js';
+import { WorkerSupervisor, workerCount } from '#apiserver/workers/supervisor.js';
+import { VirtualClock } from '#client/testing/virtual-clock.js';
+import { silentLogger as log } from '#daemon/log/logger.js';
 import { PlainHistogram } from '#daemon/metrics/plain-series.js';
 import { metricsText } from '#daemon/metrics/registry.js';
 
@@ -18,6 +21,57 @@ t.test('the number of workers depends on the cores', async (t) => {
     [5, 2, 5],
   ];
   for (const [option, cores, count] of cases) t.equal(workerCount(option, cores), count, `${option} of ${cores}`);
+});
+
+t.test('a worker that hangs before its first heartbeat is replaced', async (t) => {
+  const clock = new VirtualClock();
+  const metrics = new Registry();
+  const starts: number[] = [];
+  const beating = new Set<(message: FromWorker) => void>();
+  const supervisor = new WorkerSupervisor({
+    ...{ name: 'test', count: 2, shutdownMs: 1000, clock, log, metrics, verbosity: { level: 0 } },
+    spawn({ index }) {
+      starts.push(index);
+      const isSound = starts.length !== 2;
+      let exit: (code: number | null) => void = () => undefined;
+      let tell: (message: FromWorker) => void = () => undefined;
+      return {
+        pid: starts.length,
+        send: ({ type }) => type === 'stop' && exit(0),
+        onMessage(listener) {
+          tell = listener;
+          if (!isSound) return;
+          beating.add(tell);
+          queueMicrotask(() => tell({ type: 'serving' }));
+        },
+        onExit(listener) {
+          exit = (code) => {
+            beating.delete(tell);
+            listener(code);
+          };
+        },
+        kill: () => exit(null),
+      };
+    },
+  });
+  const stop = new AbortController();
+  const running = supervisor.start(stop.signal);
+  await supervisor.ready();
+  const pass = async (seconds: number) => {
+    for (let half = 0; half < 2 * seconds; half += 1) {
+      for (const tell of beating) tell({ type: 'beat' });
+      await clock.advance(500);
+    }
+  };
+  await pass(115);
+  t.same(starts, [0, 1], 'a start may take its time');
+  await pass(10);
+  t.same(starts, [0, 1, 1], 'then another is started');
+  t.match(await metricsText(metrics), /apiserver_worker_restarts_total\{reason="held"\} 1/);
+  await pass(130);
+  t.same(starts, [0, 1, 1], 'which serves');
+  stop.abort();
+  await running;
 });
 
 t.test('metrics of several processes are merged into one registry', async (t) => {
