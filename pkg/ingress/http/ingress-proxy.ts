@@ -167,10 +167,10 @@ export class IngressProxy {
     const { socket } = reply.request.raw;
     // Responses behind others would wait for them, and while they do, the end of the connection would not be noticed.
     if (this.#requests.isPipelined(socket)) socket.destroy();
-    const later = { 'retry-after': '1' };
+    const retry = { 'retry-after': '1' };
     return limit === 'client'
-      ? answer(closing(reply), 429, 'too many requests of this client are in progress', later)
-      : answer(reply, 503, `too many requests wait for service ${service}`, later);
+      ? answer(closing(reply), 429, 'too many requests of this client are in progress', retry)
+      : answer(reply, 503, `too many requests wait for service ${service}`, retry);
   }
 
   /** The library's way of sending requests. */
