@@ -353,6 +353,31 @@ t.test('failing backends', async (t) => {
   t.match(text, /ingress_backend_failures_total\{reason="dial"\} \d/);
   t.match(text, /ingress_backend_failures_total\{reason="silent"\} 1\n/);
   t.match(text, /ingress_problems 1\n/);
+  await t.test('a backend that sends interim responses without end, or a status that is none', async (t) => {
+    const interim = 'HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\n';
+    const answers: readonly [path: string, bytes: string, status: number][] = [
+      ['/some', `${interim.repeat(50)}HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n`, 200],
+      ['/endless', interim.repeat(200), 502],
+      ['/odd', 'HTTP/1.1 999 Odd\r\ncontent-length: 0\r\n\r\n', 502],
+    ];
+    const { port: hostile } = await listen(t, ({ socket, url }) => {
+      socket.write(answers.find(([path]) => path === url)?.[1] ?? '');
+    });
+    await addService('hostile', hostile);
+    await addIngress('hostile', {
+      rules: [
+        { host: 'hostile.example.com', http: { paths: [{ path: '/', pathType: 'Prefix', backend: to('hostile') }] } },
+      ],
+    });
+    const headers = { host: 'hostile.example.com' };
+    while ((await ask({ path: '/some', headers })).status !== 200) await clock.sleep(5);
+    for (const [path, , status] of answers) {
+      t.equal((await ask({ path, headers })).status, status, path);
+      const upgrade = { ...headers, connection: 'Upgrade', upgrade: 'x' };
+      if (status === 502 && path !== '/odd')
+        t.equal((await ask({ path, headers: upgrade })).status, status, `an upgrade: ${path}`);
+    }
+  });
   await t.test('a kept connection that the backend has closed', async (t) => {
     const { server, port } = await listen(t, echo);
     server.keepAliveTimeout = 0;

@@ -20,10 +20,19 @@ export interface Switched {
   readonly backendHead: Buffer;
 }
 
+/** Interim responses (1xx) of one request. Each is a sign of life, so a backend could go on with them for ever. */
+export const maxInterim = 100;
+export const tooManyInterim = 'the backend sent too many interim responses';
+
 /** Ends the request, which has no body. Rejects with the network's error, or after `answerMs` without a response. */
 export function askUpgrade(outgoing: ClientRequest, answerMs: number): Promise<UpgradeAnswer> {
   return new Promise((resolve, reject) => {
     outgoing.setTimeout(answerMs, () => outgoing.destroy(new Error(`no answer in ${answerMs / 1000} s`)));
+    let interim = 0;
+    outgoing.on('information', () => {
+      interim += 1;
+      if (interim > maxInterim) outgoing.destroy(new Error(tooManyInterim));
+    });
     outgoing.once('upgrade', (switched: IncomingMessage, backend: Socket, backendHead: Buffer) => {
       backend.setTimeout(0);
       resolve({ switched, backend, backendHead });

@@ -10,7 +10,7 @@ import type { Clock } from '#apimachinery/clock.js';
 import { messageOf } from '#apimachinery/errors/message.js';
 import type { Logger } from '#daemon/log/logger.js';
 import { repeatableMethods } from '#daemon/streaming/forwarding.js';
-import { askUpgrade, type UpgradeAnswer } from '#daemon/streaming/tunnel.js';
+import { askUpgrade, maxInterim, tooManyInterim, type UpgradeAnswer } from '#daemon/streaming/tunnel.js';
 import { chooseEndpoint, type Endpoint, placeOf } from '#ingress/endpoints/endpoints.js';
 import type { IngressLimits } from '#ingress/http/limits.js';
 import type { IngressMetrics } from '#ingress/metrics/ingress-metrics.js';
@@ -52,6 +52,8 @@ export class BackendFailure extends Error {
   }
 }
 
+/** The parser takes any three digits, but servers send no higher status. */
+const highestStatus = 599;
 /** Endpoints tried per request. */
 const maxTries = 3;
 /** How long an endpoint is avoided after a failed connection. */
@@ -190,14 +192,23 @@ export class Backends {
 
   async #send(dispatcher: Dispatcher, endpoint: Endpoint, request: BackendRequest): Promise<Answer> {
     const { body, headers, method, signal, target: path } = request;
+    let interim = 0;
     try {
-      return await dispatcher.request({
+      const answer = await dispatcher.request({
         ...{ origin: originOf(endpoint), path, headers, signal },
         method: method as Dispatcher.HttpMethod,
         // Keep the client's body: it must still get a response if the backend fails.
         body: (body?.iterator({ destroyOnReturn: false }) as Readable | undefined) ?? null,
         reset: dispatcher !== this.#agent,
+        // Each restarts the time limit of the response.
+        onInfo: () => {
+          interim += 1;
+          if (interim > maxInterim) throw new BackendFailure('broken', new Error(tooManyInterim));
+        },
       });
+      if (answer.statusCode <= highestStatus) return answer;
+      answer.body.on('error', () => undefined).destroy();
+      throw new BackendFailure('broken', new Error(`status ${answer.statusCode}`));
     } catch (error) {
       throw error instanceof BackendFailure ? error : new BackendFailure(this.#kindOf(error), error);
     }
