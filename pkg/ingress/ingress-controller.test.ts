@@ -273,6 +273,11 @@ t.test('ambiguous and hostile requests are refused', async (t) => {
       'POST / HTTP/1.1\r\nHost: a\r\nConnection: close\r\nTransfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n',
       /^HTTP\/1.1 501/,
     ],
+    [
+      'chunks of HTTP/1.0',
+      'POST / HTTP/1.0\r\nHost: a\r\nConnection: keep-alive\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n',
+      /^HTTP\/1.1 400/,
+    ],
     ['two hosts', 'GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n', /^HTTP\/1.1 400/],
     ['no host', 'GET / HTTP/1.1\r\n\r\n', /^HTTP\/1.1 400/],
     ['a host that is none', 'GET / HTTP/1.1\r\nHost: a/b\r\n\r\n', /^HTTP\/1.1 400/],

@@ -125,6 +125,9 @@ export class IngressProxy {
     if (method === 'TRACE') return answer(reply, 405, 'TRACE is not passed on');
     const requested = requestHost(originalUrl, headers, raw.rawHeaders);
     const target = requested && requestTarget(requested.url);
+    // HTTP/1.0 has no chunks; servers disagree about where such a body ends (RFC 9112, 6.1).
+    if (raw.httpVersion === '1.0' && headers['transfer-encoding'] !== undefined)
+      return answer(closing(reply), 400, 'HTTP/1.0 has no transfer codings');
     // Further codings would be lost with the hop-by-hop header.
     if (headers['transfer-encoding'] !== undefined && headers['transfer-encoding'].toLowerCase() !== 'chunked')
       return answer(reply, 501, 'bodies are passed on in chunks or by their length, without further codings');
