@@ -300,6 +300,8 @@ t.test('ambiguous and hostile requests are refused', async (t) => {
   ];
   for (const [why, text, status] of rows) t.match(await raw(port, text), status, why);
   t.same(heard, [], 'no byte has reached the backend');
+  await raw(port, 'POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n1\nx\n0\n\n');
+  t.equal((await ask()).status, 200, 'a body that is malformed holds up no other request');
   const granted = await raw(
     port,
     'GET /clear HTTP/1.1\r\nHost: a\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AA\r\n\r\n',

@@ -177,10 +177,17 @@ export class Backends {
     const socket = await this.#dial(endpoint);
     if (request.signal.aborted) socket.destroy();
     else request.connected();
+    let isGiven = false;
     const client = new Client(originOf(endpoint), {
       ...this.#settings,
-      // The client looks for requests after calling this.
-      connect: (_, done) => queueMicrotask(() => done(null, socket)),
+      // The client looks for requests after calling this. It asks again while a request waits, and would go on for ever
+      // if it got a closed connection each time.
+      connect: (_, done) =>
+        queueMicrotask(() => {
+          if (socket.destroyed || isGiven) done(new Error('the connection is closed'), null);
+          else done(null, socket);
+          isGiven = true;
+        }),
     });
     try {
       return await this.#send(client, endpoint, request);
