@@ -35,7 +35,11 @@ export function endValidation(
 ): MaybePromise<void> {
   const { strategy, group, declaration } = resource;
   const more = strategy.contentFailures?.(object, old, rules, { part, failures });
-  const validated = more === undefined ? failures : inSteps(joined(failures, more), () => registry.turns.pause());
+  // The rules before have used up the turn if the object is large.
+  const begin = more !== undefined && isLarge(context) ? registry.turns.next() : undefined;
+  const validated = andThen(begin, () =>
+    more === undefined ? failures : inSteps(joined(failures, more), () => registry.turns.pause()),
+  );
   const ruled = andThen(validated, (earlier) => {
     const steps = strategy.rules?.(object, old, earlier, rules);
     return steps === undefined ? earlier : inSteps(joined(earlier, steps), () => registry.turns.pause());
