@@ -18,7 +18,7 @@ async function setUp(t: Test, dialect: Dialect) {
   t.teardown(() => rm(folder, { recursive: true }));
   const plugin = new KmsPlugin(join(folder, 'kms.sock'));
   t.teardown(() => plugin.stop());
-  const provider = { kms: { name: 'vault', endpoint: `unix://${plugin.socket}`, timeout: '200ms' } };
+  const provider = { kms: { name: 'vault', endpoint: `unix://${plugin.socket}`, timeout: '2s' } };
   const file = join(folder, 'encryption.yaml');
   await writeFile(
     file,
