@@ -2,6 +2,7 @@
 import type { Container, Pod } from '#api/core/v1/types.gen.js';
 import type { ClusterRole, PolicyRule, Role, Subject } from '#api/rbac/v1/types.gen.js';
 import type { Dialect } from '#apimachinery/dialect.js';
+import { podSecurityPrefix } from '#apiserver/admission/podsecurity/policy/namespace-policy.js';
 import type { Check } from '#cluster/check/cis/check.js';
 import type { ObjectFacts } from '#cluster/check/cis/object-facts.js';
 
@@ -29,7 +30,7 @@ const grants =
 export function policyChecks(dialect: Dialect): readonly Check<ObjectFacts>[] {
   const system = new Set([dialect.namespaces.system, dialect.namespaces.public, dialect.namespaces.nodeLease]);
   const bootstrapLabel = dialect.labels.bootstrapping;
-  const enforceLabel = `pod-security.${dialect.labelDomain}/enforce`;
+  const enforceLabel = `${podSecurityPrefix(dialect)}enforce`;
   /** Roles that the API server does not maintain itself. */
   const ownRoles = ({ clusterRoles, roles }: ObjectFacts) =>
     [...clusterRoles, ...roles].filter(({ metadata }) => metadata.labels?.[bootstrapLabel] === undefined);
