@@ -11,6 +11,7 @@ import { exchange, type Upstream } from '#dns/forward/exchange.js';
 import { Forwarder } from '#dns/forward/forwarder.js';
 import { writeQuery } from '#dns/message/query.js';
 import { DnsMetrics } from '#dns/metrics/dns-metrics.js';
+import { freePort } from '#test/free-port.js';
 
 const upstreams: readonly Upstream[] = ['10.0.0.1', '10.0.0.2'].map((address) => ({ address, port: 53 }));
 const address: Answer = { name: 'www.example.com', type: 'A', ttl: 60, data: '192.0.2.1' };
@@ -167,8 +168,9 @@ t.test('a resolver that leads back here is not used any more', async (t) => {
 
 t.test('queries over the network', async (t) => {
   const server = createSocket('udp4');
-  await new Promise<void>((resolve) => server.bind(0, '127.0.0.1', resolve));
-  const { port } = server.address();
+  // Both protocols share it: an outgoing connection might use a port that the system picks.
+  const port = await freePort();
+  await new Promise<void>((resolve) => server.bind(port, '127.0.0.1', resolve));
   let withOption = false;
   server.on('message', (query, from) => {
     withOption = decode(query).additionals?.[0]?.type === 'OPT';
@@ -194,7 +196,10 @@ t.test('queries over the network', async (t) => {
       setImmediate(() => socket.end(whole.subarray(100)));
     });
   });
-  await new Promise<void>((resolve) => large.listen(port, '127.0.0.1', resolve));
+  await new Promise<void>((resolve, reject) => {
+    large.once('error', reject);
+    large.listen(port, '127.0.0.1', resolve);
+  });
   const upstream = { address: '127.0.0.1', port };
   const signal = AbortSignal.timeout(10_000);
   const count = async (name: string) =>
