@@ -2,8 +2,10 @@
 import { join, resolve } from 'node:path';
 import { stdout } from 'node:process';
 import { dialectByName } from '#apimachinery/dialect.js';
+import { apiServerChecks } from '#cluster/check/cis/api-server.js';
 import { type Finding, findingsOf, type Outcome } from '#cluster/check/cis/check.js';
 import { controlPlaneChecks } from '#cluster/check/cis/control-plane.js';
+import { controlPlaneFileChecks } from '#cluster/check/cis/control-plane-files.js';
 import { etcdChecks } from '#cluster/check/cis/etcd.js';
 import type { ClusterFacts } from '#cluster/check/cis/facts.js';
 import { nodeChecks } from '#cluster/check/cis/node.js';
@@ -65,7 +67,9 @@ async function checkCis(values: OptionValues<typeof cisOptions>): Promise<number
 /** All findings, in the order of the benchmark. Pure. */
 export function judge({ server, node, objects }: ClusterFacts, dialect: 'orch' | 'kubernetes'): Finding[] {
   const findings = [
-    ...(server === undefined ? [] : findingsOf([...controlPlaneChecks, ...etcdChecks], server)),
+    ...(server === undefined
+      ? []
+      : findingsOf([...controlPlaneFileChecks, ...apiServerChecks, ...controlPlaneChecks, ...etcdChecks], server)),
     ...findingsOf(nodeChecks, node),
     ...(objects === undefined ? [] : findingsOf(policyChecks(dialectByName(dialect)), objects)),
   ];

@@ -24,7 +24,7 @@ import { statusOf } from '#apimachinery/errors/status.js';
 import type { ResourceDeclaration } from '#apimachinery/schema/schema.js';
 import { RandomObjects } from '#apimachinery/testing/random-object.js';
 import { seededRandom } from '#apimachinery/testing/seeded-random.js';
-import type { AdmissionAttributes, MutableAttributes } from '#apiserver/admission/admission.js';
+import type { AdmissionAttributes } from '#apiserver/admission/admission.js';
 import {
   admissionPlugins,
   onlyPlugins,
@@ -34,7 +34,7 @@ import {
   unknownPlugins,
 } from '#apiserver/admission/chain/plugins.js';
 import { EventRateLimit } from '#apiserver/admission/event-rate-limit/event-rate-limit.js';
-import { requestFor } from '#apiserver/admission/testing/requests.js';
+import { requestFor, runPlugin } from '#apiserver/admission/testing/requests.js';
 import { WebhookMetrics } from '#apiserver/admission/webhook/webhook-metrics.js';
 import { AlwaysAllowAuthorizer, AlwaysDenyAuthorizer } from '#apiserver/authorization/authorize.js';
 import type { Authorizer } from '#apiserver/authorization/authorizer.js';
@@ -84,23 +84,7 @@ async function setup(only: string, authorizer: Authorizer = new AlwaysAllowAutho
   const enabled = await setupAll({ enabled: [only], disabled: [] }, { reader, authorizer });
   const plugins = enabled.filter(({ name }) => name === only);
   const admit = async (resource: ResourceDeclaration, more: Partial<AdmissionAttributes>) => {
-    const attributes = {
-      operation: 'CREATE',
-      resource,
-      subresource: '',
-      namespace: resource.namespaced ? 'ns' : '',
-      name: more.object?.metadata.name ?? '',
-      user: { name: 'alice', groups: [] },
-      dryRun: false,
-      warn: () => undefined,
-      require: () => undefined,
-      ...more,
-    } as MutableAttributes;
-    for (const plugin of plugins) {
-      if (!plugin.handles(attributes)) continue;
-      await plugin.admit?.(attributes);
-      await plugin.validate?.(attributes);
-    }
+    for (const plugin of plugins) await runPlugin(plugin, requestFor(resource, more));
   };
   return { reader, admit };
 }

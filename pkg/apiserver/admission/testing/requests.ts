@@ -20,7 +20,7 @@ export function requestFor(resource: ResourceDeclaration, more: Partial<Admissio
 }
 
 /** Both passes of the plugin, as the server runs them. Rejects with the plugin's refusal. */
-async function runPlugin(plugin: AdmissionPlugin, attributes: MutableAttributes): Promise<void> {
+export async function runPlugin(plugin: AdmissionPlugin, attributes: MutableAttributes): Promise<void> {
   if (!plugin.handles(attributes)) return;
   await plugin.admit?.(attributes);
   await plugin.validate?.(attributes);

@@ -1,6 +1,7 @@
 /** Section 2 of the CIS benchmark for release 1.24: options of etcd. */
 import type { Check } from '#cluster/check/cis/check.js';
 import type { ServerFacts } from '#cluster/check/cis/facts.js';
+import { unsetOptions } from '#cluster/check/cis/option-values.js';
 
 type Row = Check<ServerFacts>;
 
@@ -10,10 +11,7 @@ const set = (id: string, title: string, options: readonly string[]): Row => ({
   id,
   title,
   exempt,
-  problem: ({ etcd }) => {
-    const absent = options.filter((option) => (etcd?.get(option) ?? '') === '');
-    return absent.length === 0 ? undefined : `not set: ${absent.map((option) => `--${option}`).join(', ')}`;
-  },
+  problem: ({ etcd }) => unsetOptions(options, (option) => etcd?.get(option)),
 });
 
 const flag = (id: string, title: string, option: string, value: boolean): Row => ({

@@ -2,7 +2,7 @@
 import type { Check } from '#cluster/check/cis/check.js';
 import { weakSuites } from '#cluster/check/cis/cipher-suites.js';
 import type { AgentFacts, FileFacts, NodeFacts } from '#cluster/check/cis/facts.js';
-import { foreignFile, openFile } from '#cluster/check/cis/files.js';
+import { fileRows } from '#cluster/check/cis/files.js';
 
 type Row = Check<NodeFacts>;
 
@@ -19,46 +19,20 @@ const eachAgent =
     return undefined;
   };
 
-function fileRows(
-  ids: readonly [string, string],
-  what: string,
-  absent: string,
-  { files, isManual }: { readonly files: (facts: NodeFacts) => readonly FileFacts[]; readonly isManual?: true },
-): Row[] {
-  const exempt: Row['exempt'] = (facts) => (files(facts).length === 0 ? absent : undefined);
-  const manual = isManual === true ? { isManual } : {};
-  return [
-    {
-      id: ids[0],
-      title: `Only the owner can read ${what}`,
-      exempt,
-      problem: (facts) => openFile(files(facts)),
-      remedy: 'chmod 600 FILE',
-      ...manual,
-    },
-    {
-      id: ids[1],
-      title: `The user of the cluster owns ${what}`,
-      exempt,
-      problem: (facts) => foreignFile(files(facts), facts.user),
-      remedy: 'chown root:root FILE',
-      ...manual,
-    },
-  ];
-}
-
 const ofAgents =
   (files: (agent: AgentFacts) => readonly FileFacts[]) =>
   ({ agents }: NodeFacts) =>
     agents.flatMap(files);
 
 const files: readonly Row[] = [
-  ...fileRows(['1.1.9', '1.1.10'], 'the configuration of the pod network', 'containers are simulated here', {
+  ...fileRows(['1.1.9', '1.1.10'], 'the configuration of the pod network', {
+    absent: 'containers are simulated here',
     files: ofAgents((agent) => agent.networkConfig),
     isManual: true,
   }),
-  ...fileRows(['4.1.1', '4.1.2'], 'the systemd unit', 'this machine has no systemd unit of the cluster', {
-    files: ({ unit }) => unit,
+  ...fileRows(['4.1.1', '4.1.2'], 'the systemd unit', {
+    absent: 'this machine has no systemd unit of the cluster',
+    files: ({ unit }: NodeFacts) => unit,
   }),
   { id: '4.1.3', title: 'Only the owner can read the client configuration of the service proxy', exempt: noProxyFile },
   {
@@ -66,17 +40,17 @@ const files: readonly Row[] = [
     title: 'The user of the cluster owns the client configuration of the service proxy',
     exempt: noProxyFile,
   },
-  ...fileRows(
-    ['4.1.5', '4.1.6'],
-    'the client configuration of the agent',
-    'the agent runs in the process of the API server and has no such file',
-    { files: ofAgents((agent) => agent.clientConfig) },
-  ),
-  ...fileRows(['4.1.7', '4.1.8'], 'the authority of the agent’s clients', 'the agent has none', {
+  ...fileRows(['4.1.5', '4.1.6'], 'the client configuration of the agent', {
+    absent: 'the agent runs in the process of the API server and has no such file',
+    files: ofAgents((agent) => agent.clientConfig),
+  }),
+  ...fileRows(['4.1.7', '4.1.8'], 'the authority of the agent’s clients', {
+    absent: 'the agent has none',
     files: ofAgents((agent) => agent.authorities),
     isManual: true,
   }),
-  ...fileRows(['4.1.9', '4.1.10'], 'the agent’s configuration file', 'the agent has none', {
+  ...fileRows(['4.1.9', '4.1.10'], 'the agent’s configuration file', {
+    absent: 'the agent has none',
     files: ofAgents((agent) => agent.configFile),
     isManual: true,
   }),
