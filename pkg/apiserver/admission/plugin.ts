@@ -1,5 +1,8 @@
 /** Base class and helpers of admission plugins. */
+import { namespaces } from '#api/core/v1/resources.gen.js';
+import type { Namespace } from '#api/core/v1/types.gen.js';
 import type { ApiObjectShape } from '#api/meta/object.js';
+import { andThen, type MaybePromise } from '#apimachinery/async/steps.js';
 import type { Dialect, GroupKey } from '#apimachinery/dialect.js';
 import { forbidden, type Qualified, type StatusError } from '#apimachinery/errors/status.js';
 import type { AdmissionAttributes } from '#apiserver/admission/admission.js';
@@ -46,6 +49,12 @@ export abstract class ReadingPlugin {
   constructor({ dialect, reader }: ReadingPluginOptions) {
     this.dialect = dialect;
     this.reader = reader;
+  }
+
+  /** Undefined if there is none. The cache may not show a new namespace yet, so the store is asked about a missing one. */
+  protected namespaceOf(name: string): MaybePromise<Namespace | undefined> {
+    const { reader } = this;
+    return andThen(reader.get(namespaces, '', name), (cached) => cached ?? reader.get(namespaces, '', name, 'latest'));
   }
 
   protected refusal(attributes: AdmissionAttributes, why: string): StatusError {

@@ -8,7 +8,6 @@
  *   team-a: disk=ssd,zone=a
  * ```
  */
-import { namespaces } from '#api/core/v1/resources.gen.js';
 import type { Namespace } from '#api/core/v1/types.gen.js';
 import { andThen, type MaybePromise } from '#apimachinery/async/steps.js';
 import { messageOf } from '#apimachinery/errors/message.js';
@@ -76,11 +75,7 @@ export class PodNodeSelector extends ReadingPlugin implements AdmissionPlugin {
   }
 
   #namespace(name: string): MaybePromise<Namespace> {
-    const { reader } = this;
-    return andThen(
-      reader.get(namespaces, '', name),
-      (cached) => cached ?? andThen(reader.get(namespaces, '', name, 'latest'), (stored) => required(stored, name)),
-    );
+    return andThen(this.namespaceOf(name), (namespace) => required(namespace, name));
   }
 }
 

@@ -3,7 +3,6 @@
  * annotations; the configuration has the cluster's tolerations for all others.
  */
 import { computeQosClass } from '#api/core/v1/pod/resources.js';
-import { namespaces } from '#api/core/v1/resources.gen.js';
 import type { Namespace, Toleration } from '#api/core/v1/types.gen.js';
 import { andThen, type MaybePromise } from '#apimachinery/async/steps.js';
 import { notFound, unclassified } from '#apimachinery/errors/status.js';
@@ -83,11 +82,7 @@ export class PodTolerationRestriction extends ReadingPlugin implements Admission
 
   /** Throws 404. */
   #namespace(name: string): MaybePromise<Namespace> {
-    const { reader } = this;
-    return andThen(
-      reader.get(namespaces, '', name),
-      (cached) => cached ?? andThen(reader.get(namespaces, '', name, 'latest'), (stored) => required(stored, name)),
-    );
+    return andThen(this.namespaceOf(name), (namespace) => required(namespace, name));
   }
 }
 
