@@ -55,6 +55,11 @@ export const differences: readonly Difference[] = [
     reason: 'Which of the pods are left out depends on when the statuses of the two ReplicaSets are written.',
     isChance: true,
   },
+  ...['deployment/middle-pause', 'deployment/middle-third-revision'].map((situation) => ({
+    situation,
+    reason: 'Old ReplicaSets shrink in the order of creation; those of one second are ordered by their names.',
+    isChance: true as const,
+  })),
   {
     situation: 'cronjob/zone-in-schedule',
     reason: 'The event does not send people to the pages of another product.',
