@@ -1,8 +1,9 @@
 /** Floods a server until it is told to end: `PORT FLOOD CLIENTS`, where 0 clients are anonymous. Prints what it was answered. */
-import { type Attack, floods } from '#test/integration/apiserver/floods/attacks.js';
+import { allFloods } from '#test/integration/apiserver/floods/all-floods.js';
+import type { Attack } from '#test/integration/apiserver/floods/client.js';
 
 const [port = '', name = '', clients = ''] = process.argv.slice(2);
-const [size, flood] = floods[name] ?? [];
+const [size, flood] = allFloods[name] ?? [];
 if (size === undefined || flood === undefined) throw new Error(`no flood ${name}`);
 const users = Number(clients);
 const attacks: Attack[] = [];

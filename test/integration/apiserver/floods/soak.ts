@@ -16,7 +16,8 @@ import { kubernetesDialect as dialect } from '#apimachinery/dialect.js';
 import { startEtcd } from '#test/etcd.js';
 import { freePorts } from '#test/free-port.js';
 import { clusterCredentials } from '#test/integration/apiserver/complete-server.js';
-import { floods } from '#test/integration/apiserver/floods/attacks.js';
+import { allFloods } from '#test/integration/apiserver/floods/all-floods.js';
+import { furnish } from '#test/integration/apiserver/floods/tenant.js';
 import { type Errand, errands, tokenFile, Victim, withNodes } from '#test/integration/apiserver/floods/victims.js';
 
 const { values } = parseArgs({ options: { minutes: { type: 'string' }, only: { type: 'string' } } });
@@ -123,9 +124,12 @@ async function main(): Promise<boolean> {
     if (server.exitCode !== null) throw new Error('the API server ended');
     await clock.sleep(100);
   }
+  const administrator = new Victim('set-up', port, 'administrator');
+  await furnish(administrator);
+  administrator.close();
   const work = errands(port);
   t.teardown(() => work.close());
-  const chosen = Object.keys(floods).filter((name) => name.includes(values.only ?? ''));
+  const chosen = Object.keys(allFloods).filter((name) => name.includes(values.only ?? ''));
   const eachMs = totalMs / (chosen.length * clientCounts.length + 1);
   // The first requests are slow.
   await measure(work.all, 3000, pid);

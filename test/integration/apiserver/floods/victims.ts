@@ -7,13 +7,16 @@ const { masters, nodes } = kubernetesDialect.groups;
 const manager = kubernetesDialect.users.controllerManager;
 const systemNamespace = kubernetesDialect.namespaces.system;
 
+/** The group of the users of floods; it has no rights unless a test grants them. */
+export const tenantGroup = 'tenants';
+
 /** Tokens of the victims, and of users without rights. */
 export function tokenFile(strangers: number): string {
   const rows = [
     `administrator,administrator,1,"${masters}"`,
     `node,system:node:n1,2,"${nodes}"`,
     `manager,${manager},3`,
-    ...Array.from({ length: strangers }, (_, i) => `stranger-${i},stranger-${i},s${i}`),
+    ...Array.from({ length: strangers }, (_, i) => `stranger-${i},stranger-${i},s${i},${tenantGroup}`),
   ];
   return `${rows.join('\n')}\n`;
 }
