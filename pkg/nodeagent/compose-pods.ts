@@ -13,6 +13,8 @@ import type { Informer } from '#client/informer/informer.js';
 import { TokenBucket } from '#client/token-bucket.js';
 import { FeatureGates } from '#daemon/options/groups/feature-gates.js';
 import { PodAdmission, type PodAdmissionOptions } from '#nodeagent/admission/pod-admission.js';
+import type { Allocations } from '#nodeagent/allocation/allocations.js';
+import { newAllocations } from '#nodeagent/compose-allocations.js';
 import { type CgroupParts, composeCgroups, cpuQuota, resourceFacts } from '#nodeagent/compose-cgroups.js';
 import { newStaticSources } from '#nodeagent/compose-sources.js';
 import { newObjects, newVolumes } from '#nodeagent/compose-volumes.js';
@@ -139,14 +141,21 @@ export async function composePods(
   const node = () => nodeFacts(deps.nodeName, input.registrar);
   const providers = await newProviders(values, deps);
   const killer = new ContainerKiller({ clock, cri, events, checker });
+  const allocations = await newAllocations(values, {
+    machine: input.machine,
+    runtimes: () => observer.list(),
+    pods: () => manager.list().map((pod) => statuses.latest(pod)),
+    sourcesReady: () => manager.isComplete,
+  });
   const starters = newStarters(values, deps, {
-    ...{ ...input, ...files, objects, events, checker, killer, node, providers },
+    ...{ ...input, ...files, objects, events, checker, killer, node, providers, allocations },
     resources: () => resourceFacts(values, registrar.facts, version),
   });
   const admission = newAdmission(values, dialect, {
     ...input,
     pods: () => manager.list().map((pod) => statuses.latest(pod)),
     isStatic: (uid) => statics.get(uid) !== undefined,
+    allocations,
     preempt: (uid, resource) => {
       metrics.preemptions.labels(resource).inc();
       manager.condemn(uid, preempted);
@@ -222,6 +231,7 @@ interface StarterInput extends PodPartsInput, PodFiles, CgroupParts {
   readonly killer: ContainerKiller;
   readonly node: () => ReturnType<typeof nodeFacts>;
   readonly providers: CredentialProviders;
+  readonly allocations: Allocations;
 }
 
 /** Reads the configured plugins. Throws OptionsError. */
@@ -295,7 +305,7 @@ function newStarters(
   };
 }
 
-type AdmissionParts = Pick<PodAdmissionOptions, 'pods' | 'isStatic' | 'preempt'>;
+type AdmissionParts = Pick<PodAdmissionOptions, 'pods' | 'isStatic' | 'preempt' | 'allocations'>;
 
 /** Texts of 1.24. */
 const preempted = { reason: 'Preempting', message: 'Preempted in order to admit critical pod', isEviction: true };
@@ -303,7 +313,7 @@ const preempted = { reason: 'Preempting', message: 'Preempted in order to admit 
 function newAdmission(
   values: NodeAgentOptions,
   dialect: Dialect,
-  { registrar, observer, pods, isStatic, preempt }: PodPartsInput & AdmissionParts,
+  { registrar, observer, pods, isStatic, preempt, allocations }: PodPartsInput & AdmissionParts,
 ): PodAdmission {
   return new PodAdmission({
     dialect,
@@ -311,7 +321,7 @@ function newAdmission(
     appArmor: registrar.facts.appArmor,
     node: () => registrar.currentNode,
     refreshNode: () => registrar.refresh(),
-    ...{ pods, isStatic, preempt },
+    ...{ pods, isStatic, preempt, allocations },
     isKnown: (uid) => observer.get(uid) !== undefined,
   });
 }

@@ -36,11 +36,17 @@ export function isCriticalPod({ pod, isStatic }: Pick<AdmissionInput, 'pod' | 'i
 const systemCriticalPriority = 2_000_000_000;
 const ourOS = 'linux';
 
+/** Undefined if the pod sets no forbidden sysctl. */
+export function forbiddenSysctls(pod: Pod, allowedUnsafeSysctls: readonly string[]): Refusal | undefined {
+  const message = forbiddenSysctl(pod, allowedUnsafeSysctls);
+  return message === undefined ? undefined : { reason: 'SysctlForbidden', message };
+}
+
 /** Undefined: the pod may run. */
 export function refusal(input: AdmissionInput): Refusal | undefined {
   const { dialect, pod, allowedUnsafeSysctls } = input;
-  const forbidden = forbiddenSysctl(pod, allowedUnsafeSysctls);
-  if (forbidden !== undefined) return { reason: 'SysctlForbidden', message: forbidden };
+  const forbidden = forbiddenSysctls(pod, allowedUnsafeSysctls);
+  if (forbidden !== undefined) return forbidden;
   const { labels } = dialect;
   const requiredOS = pod.metadata.labels?.[labels.os];
   if (requiredOS !== undefined && requiredOS !== ourOS) {

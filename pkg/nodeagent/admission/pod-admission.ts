@@ -2,8 +2,16 @@
 import type { Node, Pod } from '#api/core/v1/types.gen.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import { unenforceable } from '#nodeagent/admission/app-armor.js';
-import { type AdmissionInput, isCriticalPod, lacking, type Refusal, refusal } from '#nodeagent/admission/plan.js';
+import {
+  type AdmissionInput,
+  forbiddenSysctls,
+  isCriticalPod,
+  lacking,
+  type Refusal,
+  refusal,
+} from '#nodeagent/admission/plan.js';
 import { PreemptionError, podsToPreempt } from '#nodeagent/admission/preemption.js';
+import type { Allocations } from '#nodeagent/allocation/allocations.js';
 
 export interface PodAdmissionOptions {
   readonly dialect: Dialect;
@@ -22,6 +30,7 @@ export interface PodAdmissionOptions {
   readonly isStatic: (uid: string) => boolean;
   /** Ends the pod with that UID, because a critical pod lacks `resource`. */
   readonly preempt: (uid: string, resource: string) => void;
+  readonly allocations: Pick<Allocations, 'admit' | 'withdraw' | 'forget'>;
 }
 
 export type AdmissionVerdict =
@@ -29,6 +38,8 @@ export type AdmissionVerdict =
   | { readonly type: 'refused'; readonly refusal: Refusal }
   /** Other pods are being preempted for this pod. */
   | { readonly type: 'waiting' };
+
+const admitted: AdmissionVerdict = { type: 'admitted' };
 
 export class PodAdmission {
   readonly #options: PodAdmissionOptions;
@@ -44,18 +55,29 @@ export class PodAdmission {
 
   /** Decides whether the pod may run here; unless refused, its requests count from now on. Throws StatusError. */
   async admit(pod: Pod): Promise<AdmissionVerdict> {
-    const { node, refreshNode } = this.#options;
+    const { allocations, allowedUnsafeSysctls } = this.#options;
     const uid = pod.metadata.uid ?? '';
     const isUnknown = !this.#counts(uid) || this.#waiting.has(uid);
-    if (isUnknown && this.#refusalOf(pod, node()) !== undefined) {
-      // The scheduler may have seen a newer version of the node.
-      const newest = await this.#newestNode(pod, refreshNode);
-      const refused = this.#refusalOf(pod, newest);
-      if (refused !== undefined) return this.#makeRoom(pod, newest, refused);
-    }
+    const forbidden = isUnknown ? forbiddenSysctls(pod, allowedUnsafeSysctls) : undefined;
+    if (forbidden !== undefined) return { type: 'refused', refusal: forbidden };
+    // Before the other checks, and also for pods that already run, as in 1.24.
+    const unallocated = await allocations.admit(pod);
+    if (unallocated !== undefined) return { type: 'refused', refusal: unallocated };
+    const verdict = isUnknown ? await this.#verdict(pod) : admitted;
+    if (verdict.type === 'refused') allocations.withdraw(uid);
+    if (verdict.type !== 'admitted') return verdict;
     this.#admitted.add(uid);
     this.#waiting.delete(uid);
-    return { type: 'admitted' };
+    return verdict;
+  }
+
+  async #verdict(pod: Pod): Promise<AdmissionVerdict> {
+    const { node, refreshNode } = this.#options;
+    if (this.#refusalOf(pod, node()) === undefined) return admitted;
+    // The scheduler may have seen a newer version of the node.
+    const newest = await this.#newestNode(pod, refreshNode);
+    const refused = this.#refusalOf(pod, newest);
+    return refused === undefined ? admitted : this.#makeRoom(pod, newest, refused);
   }
 
   /** Preempts other pods for a critical one that only lacks resources. */
@@ -104,6 +126,7 @@ export class PodAdmission {
     this.#admitted.delete(uid);
     this.#waiting.delete(uid);
     this.#condemned.delete(uid);
+    this.#options.allocations.forget(uid);
   }
 
   #counts(uid: string): boolean {

@@ -75,7 +75,10 @@ export interface LinuxContainerResources {
   /** Sum of memory and swap; -1: no limit. */
   memorySwapLimitInBytes?: number;
   oomScoreAdj?: number;
+  /** List of CPUs: `0-3,8`. */
   cpusetCpus?: string;
+  /** List of NUMA nodes: `0,1`. */
+  cpusetMems?: string;
   hugepageLimits?: HugepageLimit[];
   /** Cgroup version 2 files, by name. */
   unified?: Record<string, string>;

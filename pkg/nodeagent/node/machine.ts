@@ -7,6 +7,7 @@ import { askKernel, type FilesystemState, FilesystemUsage } from '#nodeagent/nod
 import { hostNetwork } from '#nodeagent/node/host-network.js';
 import { type HostUsage, hostUsage } from '#nodeagent/node/host-usage.js';
 import { hugePages } from '#nodeagent/node/huge-pages.js';
+import { type MachineTopology, readTopology } from '#nodeagent/node/topology.js';
 
 export interface MachineFacts {
   readonly cpus: number;
@@ -40,6 +41,8 @@ export interface MachineState {
 export interface Machine {
   facts(): Promise<MachineFacts>;
   state(): Promise<MachineState>;
+  /** Processors and NUMA nodes. */
+  topology(): Promise<MachineTopology>;
   /** Usage of the whole machine; undefined for simulated ones. */
   usage(): Promise<HostUsage | undefined>;
   /** The file system that contains the path; the last known state if it does not answer; undefined if there is none. */
@@ -132,6 +135,10 @@ export class LocalMachine implements Machine {
       inodes: files,
       ...(await processIDs()),
     };
+  }
+
+  topology(): Promise<MachineTopology> {
+    return readTopology();
   }
 
   usage(): Promise<HostUsage | undefined> {

@@ -2,11 +2,14 @@
 import { configmaps, secrets } from '#api/core/v1/resources.gen.js';
 import type { ConfigMap, Pod, Secret, Service } from '#api/core/v1/types.gen.js';
 import type { Dialect } from '#apimachinery/dialect.js';
+import { messageOf } from '#apimachinery/errors/message.js';
 import type { Logger } from '#daemon/log/logger.js';
 import { appArmorProfile } from '#nodeagent/admission/app-armor.js';
-import type { ContainerConfig, Image, Mount } from '#nodeagent/cri/cri.js';
+import type { Allocations } from '#nodeagent/allocation/allocations.js';
+import type { ContainerAllocation } from '#nodeagent/allocation/provider.js';
+import type { ContainerConfig, Image, LinuxContainerResources, Mount } from '#nodeagent/cri/cri.js';
 import type { ClusterDNS } from '#nodeagent/environment/dns.js';
-import { containerEnvironment, serviceVariables } from '#nodeagent/environment/environment.js';
+import { ContainerConfigError, containerEnvironment, serviceVariables } from '#nodeagent/environment/environment.js';
 import { podHostname } from '#nodeagent/environment/hosts-file.js';
 import type { PodEvents } from '#nodeagent/events/pod-events.js';
 import type { ReferencedObjects } from '#nodeagent/objects/referenced-objects.js';
@@ -34,6 +37,7 @@ export interface ContainerConfiguratorOptions {
   readonly apiNamespace: string;
   readonly security: SecuritySettings;
   readonly resources: () => NodeResourceFacts;
+  readonly allocations: Pick<Allocations, 'configure'>;
   /** Absent on nodes that write no files. */
   readonly directories?: PodDirectories;
 }
@@ -59,7 +63,8 @@ export class ContainerConfigurator {
     const { pod, start } = target;
     const { container, attempt } = start;
     verifyNonRoot(pod, container, image);
-    const environment = await this.#environment(target);
+    const allocation = await this.#allocation(target);
+    const environment = new Map([...(allocation.environment ?? []), ...(await this.#environment(target))]);
     const targetId = ephemeralTarget(target);
     const profile = appArmorProfile(pod, container.name, dialect);
     return containerConfig({
@@ -69,14 +74,26 @@ export class ContainerConfigurator {
       labels,
       image,
       environment,
-      mounts: await this.#mounts(target, environment),
-      resources: containerResources(pod, container, resources()),
-      devices: this.#options.directories === undefined ? [] : containerDevices(container, target.volumes),
+      mounts: [...(allocation.mounts ?? []), ...(await this.#mounts(target, environment))],
+      resources: { ...containerResources(pod, container, resources()), ...cpusetOf(allocation) },
+      devices: [
+        ...(allocation.devices ?? []),
+        ...(this.#options.directories === undefined ? [] : containerDevices(container, target.volumes)),
+      ],
+      annotations: allocation.annotations ?? {},
       volumeGroups: [...target.volumes.values()].flatMap(({ group }) => group ?? []),
       security,
       ...(targetId === undefined ? {} : { targetId }),
       ...(profile === undefined ? {} : { appArmorProfile: profile }),
     });
+  }
+
+  async #allocation({ pod, start }: ContainerToConfigure): Promise<ContainerAllocation> {
+    try {
+      return await this.#options.allocations.configure(pod, start.container);
+    } catch (error) {
+      throw new ContainerConfigError(messageOf(error), { cause: error });
+    }
   }
 
   #environment({ pod, runtime, start }: ContainerToConfigure): Promise<ReadonlyMap<string, string>> {
@@ -123,6 +140,13 @@ export class ContainerConfigurator {
       directories,
     );
   }
+}
+
+function cpusetOf({ cpus, memoryNodes }: ContainerAllocation): LinuxContainerResources {
+  return {
+    ...(cpus === undefined ? {} : { cpusetCpus: cpus }),
+    ...(memoryNodes === undefined ? {} : { cpusetMems: memoryNodes }),
+  };
 }
 
 /** ID of the container whose processes an ephemeral container shares. */

@@ -5,6 +5,7 @@ import { unlessAborted } from '#apimachinery/async/abort.js';
 import type { Clock } from '#apimachinery/clock.js';
 import { messageOf } from '#apimachinery/errors/message.js';
 import type { Logger } from '#daemon/log/logger.js';
+import type { Allocations } from '#nodeagent/allocation/allocations.js';
 import type { Image, PodSandboxConfig, RuntimeService } from '#nodeagent/cri/cri.js';
 import { ContainerConfigError } from '#nodeagent/environment/environment.js';
 import type { PodEvents } from '#nodeagent/events/pod-events.js';
@@ -34,6 +35,7 @@ export interface ContainerStarterOptions {
   /** Absent on nodes that write no files. */
   readonly logLinks?: Pick<LogLinks, 'add'>;
   readonly configurator: ContainerConfigurator;
+  readonly allocations: Pick<Allocations, 'starting'>;
 }
 
 export interface StartOptions extends ContainerToConfigure {
@@ -73,7 +75,7 @@ export class ContainerStarter {
   }
 
   async #createAndStart(options: StartOptions): Promise<string> {
-    const { events, cri, clock, logFiles, configurator } = this.#options;
+    const { events, cri, clock, logFiles, configurator, allocations } = this.#options;
     const { pod, start, sandboxId, sandbox } = options;
     const { container } = start;
     const image = await this.#ensureImage(options);
@@ -89,6 +91,7 @@ export class ContainerStarter {
       throw new StartError(reason, text, clock.monotonic() + startRetryMs, { cause: error });
     }
     events.container(pod, container, 'Normal', 'Created', `Created container ${container.name}`);
+    allocations.starting(pod, container, id);
     try {
       await cri.startContainer(id);
     } catch (error) {

@@ -107,6 +107,11 @@ export class PodManager {
     await Promise.allSettled(this.#orphans.values());
   }
 
+  /** All sources have reported their pods. */
+  get isComplete(): boolean {
+    return this.#isComplete;
+  }
+
   /** Notifies the worker that an input of the pod's plan or status changed. */
   poke(uid: string): void {
     this.#workers.get(uid)?.poke();

@@ -76,6 +76,8 @@ export interface ContainerConfigInput {
   readonly environment: ReadonlyMap<string, string>;
   readonly mounts: readonly Mount[];
   readonly devices: readonly Device[];
+  /** Further ones, which the agent's own override. */
+  readonly annotations: Readonly<Record<string, string>>;
   /** Groups that volumes grant to containers. */
   readonly volumeGroups: readonly number[];
   readonly resources: LinuxContainerResources;
@@ -109,6 +111,7 @@ export function containerConfig(input: ContainerConfigInput): ContainerConfig {
     devices: [...input.devices],
     labels: { ...labels.pod(pod), [labels.containerName]: container.name },
     annotations: {
+      ...input.annotations,
       [labels.hash]: containerHash(container),
       [labels.restartCount]: String(attempt),
       [labels.terminationMessagePath]: container.terminationMessagePath ?? '',

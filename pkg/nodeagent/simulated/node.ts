@@ -9,6 +9,7 @@ import { specialRange } from '#apimachinery/net/special-ip.js';
 import { type AddressRequest, findNodeAddresses, type NodeAddresses } from '#nodeagent/node/address.js';
 import { hostNetwork } from '#nodeagent/node/host-network.js';
 import { architecture, type Machine, type MachineFacts, type MachineState } from '#nodeagent/node/machine.js';
+import { type MachineTopology, uniformTopology } from '#nodeagent/node/topology.js';
 import type { CheckResult } from '#nodeagent/probes/check-result.js';
 import { type Checker, type CheckTarget, RuntimeChecker } from '#nodeagent/probes/checker.js';
 import type { SimulatedLogFiles } from '#nodeagent/simulated/log-files.js';
@@ -66,14 +67,24 @@ export class SimulatedChecker implements Checker {
   }
 }
 
+interface SimulatedFacts extends Partial<MachineFacts> {
+  readonly address?: string;
+  readonly topology?: MachineTopology;
+}
+
 /** A simulated machine of any size; its agent is reached at this process's addresses. */
 export class SimulatedMachine implements Machine {
   readonly #facts: MachineFacts;
   readonly #address: string | undefined;
+  readonly #topology: MachineTopology | undefined;
 
-  /** `facts.address`: its address if none is requested; absent: this machine's. */
-  constructor({ address, ...facts }: Partial<MachineFacts> & { readonly address?: string } = {}) {
+  /**
+   * `facts.address`: its address if none is requested; absent: this machine's. `facts.topology`: default: one NUMA node
+   * without threads that share a core.
+   */
+  constructor({ address, topology, ...facts }: SimulatedFacts = {}) {
     this.#address = address;
+    this.#topology = topology;
     this.#facts = {
       cpus: 32,
       memoryBytes: 128 * 2 ** 30,
@@ -105,6 +116,10 @@ export class SimulatedMachine implements Machine {
       processes: 0,
       maxProcesses: 2 ** 22,
     });
+  }
+
+  topology(): Promise<MachineTopology> {
+    return Promise.resolve(this.#topology ?? uniformTopology(this.#facts.cpus, this.#facts.memoryBytes));
   }
 
   usage(): Promise<undefined> {

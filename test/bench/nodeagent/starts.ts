@@ -69,6 +69,7 @@ class ByHand {
       environment: new Map(),
       mounts: [],
       devices: [],
+      annotations: {},
       volumeGroups: [],
       resources: {},
       security: { seccompDefault: false, seccompProfileRoot: '' },
