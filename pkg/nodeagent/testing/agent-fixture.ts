@@ -24,6 +24,7 @@ import { type Logger, silentLogger } from '#daemon/log/logger.js';
 import { parseOptions } from '#daemon/options/parse.js';
 import type { NodeAgentDependencies } from '#nodeagent/dependencies.js';
 import { NodeAgent } from '#nodeagent/nodeagent.js';
+import type { NodeAgentOptions } from '#nodeagent/options/declarations.js';
 import { nodeAgentOptionTable } from '#nodeagent/options/options.js';
 import { SimulatedChecker, SimulatedMachine } from '#nodeagent/simulated/node.js';
 import { SimulatedRuntime } from '#nodeagent/simulated/runtime.js';
@@ -33,6 +34,8 @@ export interface AgentFixtureOptions {
   readonly log?: Logger;
   readonly dialect?: Dialect;
   readonly args?: readonly string[];
+  /** Instead of `args`. */
+  readonly values?: NodeAgentOptions;
   readonly runtime?: SimulatedRuntime;
   readonly api?: FakeApi;
   /** The agent's client; default: that of `api`. */
@@ -76,12 +79,11 @@ export function startAgent(options: AgentFixtureOptions = {}): AgentFixture {
   const { clock = realClock, dialect = orchDialect, log = silentLogger } = options;
   const api = options.api ?? new FakeApi({ dialect, clock, resources: testResources });
   const runtime = options.runtime ?? newSimulatedRuntime(clock, dialect);
-  const parsed = parseOptions(nodeAgentOptionTable(dialect), options.args ?? [], { program: 'nodeagent' });
-  if (parsed.kind !== 'run') throw new Error('not an option list to run with');
+  const values = options.values ?? valuesOf(options.args ?? [], dialect);
   const { client = api.client } = options;
   const informers = new SharedInformerFactory({ client, clock, random: () => 0.5, log, transform: frozen });
   const stop = new AbortController();
-  const agent = new NodeAgent(parsed.values, {
+  const agent = new NodeAgent(values, {
     informers,
     clock,
     random: () => 0.5,
@@ -106,6 +108,12 @@ export function startAgent(options: AgentFixtureOptions = {}): AgentFixture {
       await Promise.all([started, factory]);
     },
   };
+}
+
+function valuesOf(args: readonly string[], dialect: Dialect): NodeAgentOptions {
+  const parsed = parseOptions(nodeAgentOptionTable(dialect), args, { program: 'nodeagent' });
+  if (parsed.kind !== 'run') throw new Error('not an option list to run with');
+  return parsed.values;
 }
 
 let uids = 0;

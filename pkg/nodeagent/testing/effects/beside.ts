@@ -1,0 +1,85 @@
+/** Effects of options of logs, of gates, and of the daemons that run beside the agent. */
+import { collectorOptions, podNetworkOptions } from '#nodeagent/options/declarations.js';
+import { serviceProxyOptions } from '#nodeagent/options/service-proxy.js';
+import { type Effect, type Effects, gap, seenIn } from '#nodeagent/testing/effects/effect.js';
+
+const all = (table: object, effect: (type: string, name: string) => Effect): Effects =>
+  Object.fromEntries(Object.entries(table).map(([name, { type }]) => [name, effect(String(type), name)]));
+
+/** An instance of an option whose value does not matter. */
+const anyValue = (type: string): string =>
+  type === 'bool' ? 'true' : type === 'int' ? '7' : type === 'duration' ? '7s' : '/f';
+
+const serviceProxyValues: Readonly<Record<string, string>> = {
+  'network-policies': 'false',
+  'service-proxy-cluster-cidr': '10.0.0.0/8',
+  'service-proxy-mode': 'iptables',
+};
+
+export const besideEffects: Effects = {
+  ...all(serviceProxyOptions, (type, name) => ({
+    argument: serviceProxyValues[name] ?? anyValue(type),
+    proof: gap('shutdown'),
+  })),
+  ...all(podNetworkOptions, (type, name) => ({
+    argument: name.endsWith('cidr') ? '10.0.0.0/8' : anyValue(type),
+    proof: gap('shutdown'),
+  })),
+  ...all(collectorOptions, (type) => ({ argument: anyValue(type), proof: 'inert' })),
+  'feature-gates': {
+    argument: 'NodeSwap=true',
+    fields: { featureGates: { NodeSwap: true } },
+    proof: gap('shutdown'),
+  },
+  'logging-format': { argument: 'json', fields: { logging: { format: 'json' } }, proof: gap('shutdown') },
+  'log-flush-frequency': {
+    argument: '7s',
+    fields: { logging: { flushFrequency: 7_000_000_000 } },
+    proof: gap('shutdown'),
+  },
+  'log-json-split-stream': {
+    argument: 'true',
+    fields: { logging: { options: { json: { splitStream: true } } } },
+    proof: gap('shutdown'),
+  },
+  'log-json-info-buffer-size': {
+    argument: '7Ki',
+    fields: { logging: { options: { json: { infoBufferSize: '7Ki' } } } },
+    proof: gap('shutdown'),
+  },
+  v: { argument: '4', fields: { logging: { verbosity: 4 } }, proof: gap('shutdown') },
+  vmodule: {
+    argument: 'a=4',
+    fields: { logging: { vmodule: [{ filePattern: 'a', verbosity: 4 }] } },
+    proof: gap('shutdown'),
+  },
+  'add-dir-header': { argument: 'true', proof: gap('shutdown') },
+  alsologtostderr: { argument: 'true', proof: gap('shutdown') },
+  'log-backtrace-at': { argument: 'a.go:7', proof: gap('shutdown') },
+  'log-dir': { argument: '/d', proof: gap('shutdown') },
+  'log-file': { argument: '/f', proof: gap('shutdown') },
+  'log-file-max-size': { argument: '7', proof: gap('shutdown') },
+  logtostderr: { argument: 'false', proof: gap('shutdown') },
+  'one-output': { argument: 'true', proof: gap('shutdown') },
+  'skip-headers': { argument: 'true', proof: gap('shutdown') },
+  'skip-log-headers': { argument: 'true', proof: gap('shutdown') },
+  stderrthreshold: { argument: 'INFO', proof: gap('shutdown') },
+  'tracing-config-file': {
+    argument: '/f',
+    proof: seenIn('test/integration/tracing/whole-way.test.ts', 'the node agent and its runtime'),
+  },
+};
+
+/** Fields without an option. */
+export const fieldEffects: Effects = {
+  apiVersion: {
+    proof: seenIn('pkg/nodeagent/options/config/file.test.ts', 'a file is read from its path'),
+  },
+  kind: {
+    proof: seenIn('pkg/nodeagent/options/config/file.test.ts', 'a file is read from its path'),
+  },
+  showHiddenMetricsForVersion: { proof: gap('shutdown') },
+  shutdownGracePeriod: { proof: gap('shutdown') },
+  shutdownGracePeriodCriticalPods: { proof: gap('shutdown') },
+  shutdownGracePeriodByPodPriority: { proof: gap('shutdown') },
+};

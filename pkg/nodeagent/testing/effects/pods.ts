@@ -1,0 +1,102 @@
+/** Effects of options of pods, images, network and containers' logs. */
+import { type Effects, gap, seenIn, sees } from '#nodeagent/testing/effects/effect.js';
+import { node, started } from '#nodeagent/testing/effects/node-sights.js';
+
+const pulls = seenIn(
+  'pkg/nodeagent/images/puller.test.ts',
+  'pulls beyond the rate limit fail and are retried after a back-off',
+);
+
+export const podsEffects: Effects = {
+  'max-pods': {
+    argument: '7',
+    fields: { maxPods: 7 },
+    proof: sees(
+      '7',
+      node(({ status }) => status?.capacity?.['pods']),
+    ),
+  },
+  'pods-per-core': {
+    argument: '2',
+    fields: { podsPerCore: 2 },
+    proof: sees(
+      '64',
+      node(({ status }) => status?.capacity?.['pods']),
+    ),
+  },
+  'pod-max-pids': { argument: '77', fields: { podPidsLimit: 77 }, proof: gap('shutdown') },
+  'pod-cidr': { argument: '10.9.0.0/24', fields: { podCIDR: '10.9.0.0/24' }, proof: gap('shutdown') },
+  'pod-manifest-path': {
+    argument: '/d',
+    fields: { staticPodPath: '/d' },
+    proof: seenIn('pkg/nodeagent/static-pods.test.ts', 'files are added, changed and removed'),
+  },
+  'manifest-url': {
+    argument: 'http://127.0.0.1:7/',
+    fields: { staticPodURL: 'http://127.0.0.1:7/' },
+    proof: gap('shutdown'),
+  },
+  'manifest-url-header': {
+    argument: 'A:b',
+    fields: { staticPodURLHeader: { A: ['b'] } },
+    proof: gap('shutdown'),
+  },
+  'file-check-frequency': { argument: '7s', fields: { fileCheckFrequency: '7s' }, proof: gap('shutdown') },
+  'http-check-frequency': { argument: '7s', fields: { httpCheckFrequency: '7s' }, proof: gap('shutdown') },
+  'sync-frequency': { argument: '7s', fields: { syncFrequency: '7s' }, proof: gap('shutdown') },
+  'config-map-and-secret-change-detection-strategy': {
+    argument: 'Get',
+    fields: { configMapAndSecretChangeDetectionStrategy: 'Get' },
+    proof: gap('shutdown'),
+  },
+  'node-status-max-images': { argument: '1', fields: { nodeStatusMaxImages: 1 }, proof: gap('shutdown') },
+  'image-gc-high-threshold': { argument: '90', fields: { imageGCHighThresholdPercent: 90 }, proof: gap('evict') },
+  'image-gc-low-threshold': { argument: '70', fields: { imageGCLowThresholdPercent: 70 }, proof: gap('evict') },
+  'minimum-image-ttl-duration': { argument: '7s', fields: { imageMinimumGCAge: '7s' }, proof: gap('evict') },
+  'volume-stats-agg-period': { argument: '7s', fields: { volumeStatsAggPeriod: '7s' }, proof: gap('shutdown') },
+  'volume-plugin-dir': { argument: '/d', fields: { volumePluginDir: '/d' }, proof: gap('csi') },
+  'enable-controller-attach-detach': {
+    argument: 'false',
+    fields: { enableControllerAttachDetach: false },
+    proof: sees(
+      false,
+      node(({ metadata }, { annotations }) => annotations.controllerAttachDetach in (metadata.annotations ?? {})),
+    ),
+  },
+  'serialize-image-pulls': { argument: 'false', fields: { serializeImagePulls: false }, proof: gap('shutdown') },
+  'registry-qps': { argument: '7', fields: { registryPullQPS: 7 }, proof: pulls },
+  'registry-burst': { argument: '7', fields: { registryBurst: 7 }, proof: pulls },
+  'make-iptables-util-chains': { argument: 'false', fields: { makeIPTablesUtilChains: false }, proof: 'inert' },
+  'iptables-drop-bit': { argument: '7', fields: { iptablesDropBit: 7 }, proof: 'inert' },
+  'iptables-masquerade-bit': { argument: '7', fields: { iptablesMasqueradeBit: 7 }, proof: 'inert' },
+  'hairpin-mode': { argument: 'none', fields: { hairpinMode: 'none' }, proof: 'inert' },
+  'resolv-conf': { argument: '/f', fields: { resolvConf: '/f' }, proof: gap('shutdown') },
+  'dns-address': { argument: '127.0.0.9', proof: gap('shutdown') },
+  'cluster-dns': {
+    argument: '10.96.0.10',
+    fields: { clusterDNS: ['10.96.0.10'] },
+    proof: sees(
+      ['10.96.0.10'],
+      started(({ sandbox }) => sandbox.dnsConfig?.servers),
+    ),
+  },
+  'cluster-domain': {
+    argument: 'example.org',
+    fields: { clusterDomain: 'example.org' },
+    with: ['--cluster-dns=10.96.0.10'],
+    proof: sees(
+      'svc.example.org',
+      started(({ sandbox }) => sandbox.dnsConfig?.searches[1]),
+    ),
+  },
+  runonce: {
+    argument: 'true',
+    fields: { runOnce: true },
+    proof: seenIn('pkg/nodeagent/static-pods.test.ts', 'a one-off run ends when the pods run, and leaves them running'),
+  },
+  'container-log-max-files': { argument: '2', fields: { containerLogMaxFiles: 2 }, proof: gap('shutdown') },
+  'container-log-max-size': { argument: '1Ki', fields: { containerLogMaxSize: '1Ki' }, proof: gap('shutdown') },
+  'maximum-dead-containers': { argument: '7', proof: gap('evict') },
+  'maximum-dead-containers-per-container': { argument: '7', proof: gap('evict') },
+  'minimum-container-ttl-duration': { argument: '7s', proof: gap('evict') },
+};
