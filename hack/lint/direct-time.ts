@@ -9,7 +9,7 @@ import { withoutComments } from './comments.js';
 const adapters: Readonly<Record<string, string>> = {
   'pkg/apimachinery/clock.ts': 'the clock itself',
   'pkg/daemon/tracing/otlp-tracer.ts': "spans carry the time of OpenTelemetry's own exporter",
-  'pkg/nodeagent/cri/grpc/channel.ts': 'a gRPC deadline is an instant of the process',
+  'pkg/nodeagent/grpc/channel.ts': 'a gRPC deadline is an instant of the process',
   'pkg/nodeagent/probes/grpc-check.ts': 'the time limit of a real connection',
   'pkg/storage/cache/cache-fixture.ts': 'keeps the process of a test alive',
 };

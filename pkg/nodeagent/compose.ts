@@ -11,6 +11,7 @@ import { FeatureGates } from '#daemon/options/groups/feature-gates.js';
 import { isCriticalPod } from '#nodeagent/admission/plan.js';
 import { Announcer } from '#nodeagent/announce/announcer.js';
 import { newLease, newRegistrar } from '#nodeagent/compose-node.js';
+import { newPlugins } from '#nodeagent/compose-plugins.js';
 import { composePods, type PodParts } from '#nodeagent/compose-pods.js';
 import { MeasuredCRI } from '#nodeagent/cri/measured-cri.js';
 import type { NodeAgentDependencies } from '#nodeagent/dependencies.js';
@@ -22,6 +23,7 @@ import { LocalMachine, type Machine } from '#nodeagent/node/machine.js';
 import { NodeEvents } from '#nodeagent/node/node-events.js';
 import type { NodeRegistrar } from '#nodeagent/node/registrar.js';
 import type { NodeAgentOptions } from '#nodeagent/options/declarations.js';
+import type { PluginManager } from '#nodeagent/plugins/plugin-manager.js';
 import { type PodManager, podsOfNode } from '#nodeagent/pods/manager.js';
 import type { NodeCgroups } from '#nodeagent/resources/node-cgroups.js';
 import type { SystemCgroups } from '#nodeagent/resources/system-cgroups.js';
@@ -57,6 +59,8 @@ export interface AgentParts {
   readonly rotator?: LogRotator;
   /** Absent on nodes without files. */
   readonly storageEvictor?: StorageEvictor;
+  /** Absent on nodes without files. */
+  readonly plugins?: PluginManager;
   /** Absent if no addresses are announced. */
   readonly announcer?: Announcer;
   /** Starts the server; undefined if the agent has none. */
@@ -75,7 +79,8 @@ export async function composeAgent(
 ): Promise<AgentParts> {
   const { informers: factory, clock, log, nodeName } = dependencies;
   const { dialect } = factory.client;
-  const metrics = new AgentMetrics(dependencies.metrics ?? new Registry(), dialect);
+  const registry = dependencies.metrics ?? new Registry();
+  const metrics = new AgentMetrics(registry, dialect);
   const cri = new MeasuredCRI(dependencies.cri, { metrics, clock, tracer: dependencies.tracer });
   const deps = { ...dependencies, cri };
   const informers = {
@@ -99,6 +104,7 @@ export async function composeAgent(
     nodeEvents: events,
   });
   const { manager, statuses, logFiles, statics, readStatics, mirrors } = podParts;
+  const plugins = newPlugins(values, deps, registry);
   metrics.observeNode(nodeName, () => nodeCounts(observer.list(), manager.list()));
   const node = {
     ...podParts,
@@ -119,6 +125,7 @@ export async function composeAgent(
     ...(podParts.nodeCgroups && { nodeCgroups: podParts.nodeCgroups }),
     ...(podParts.systemCgroups && { systemCgroups: podParts.systemCgroups }),
     ...(deps.writeFiles === false ? {} : { rotator }),
+    ...(plugins && { plugins }),
     ...newStorageEvictor(values, deps, { ...podParts, observer, machine, metrics }),
     ...(deps.links === undefined
       ? {}

@@ -5,7 +5,7 @@ import t from 'tap';
 import { pods } from '#api/core/v1/resources.gen.js';
 import type { Container } from '#api/core/v1/types.gen.js';
 import { containerdFixture, skipWithoutContainers } from '#containerd/testing/containerd-fixture.js';
-import type { Message } from '#nodeagent/cri/grpc/channel.js';
+import type { Message } from '#nodeagent/grpc/channel.js';
 import { eventually, testPod } from '#nodeagent/testing/agent-fixture.js';
 import { type Fault, type Faults, type FaultyRuntime, startFaultyRuntime } from '#nodeagent/testing/faulty-runtime.js';
 

@@ -93,7 +93,7 @@ export class NodeAgent implements Daemon {
     signal: AbortSignal,
   ): Promise<void> {
     const { statuses, observer, manager, rotator, storageEvictor, announcer, statics, readStatics, registrar } = parts;
-    const { nodeCgroups, systemCgroups } = parts;
+    const { nodeCgroups, systemCgroups, plugins } = parts;
     const { clock, isStandalone = false } = this.#deps;
     // Cgroups must exist before pods start.
     await nodeCgroups?.start();
@@ -114,6 +114,7 @@ export class NodeAgent implements Daemon {
     manager.start();
     if (rotator !== undefined) background.run(rotator.run(signal));
     if (storageEvictor !== undefined) background.run(storageEvictor.run(signal));
+    if (plugins !== undefined) background.run(plugins.run(signal));
     if (this.#options.runonce) return untilContainersRun({ statics, statuses, clock, signal });
     if (isStandalone) background.run(this.#clean(parts, signal));
     else background.run(this.#runPodsOfAPI(parts, background, signal));

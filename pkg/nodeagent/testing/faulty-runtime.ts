@@ -15,7 +15,7 @@ import {
 } from 'node:http2';
 import { connect as connectSocket, createServer as createSocketServer, type Socket } from 'node:net';
 import protobuf from 'protobufjs';
-import type { Message } from '#nodeagent/cri/grpc/channel.js';
+import type { Message } from '#nodeagent/grpc/channel.js';
 import { runtimeV1 } from '#nodeagent/protocols/runtime-v1.gen.js';
 
 export type Fault =

@@ -3,7 +3,7 @@
  * tests.
  */
 import protobuf from 'protobufjs';
-import type { Message, MessageInspector } from '#nodeagent/cri/grpc/channel.js';
+import type { Message, MessageInspector } from '#nodeagent/grpc/channel.js';
 
 /** Paths of fields in `bytes` that the type does not declare, such as `ListPodSandboxResponse.items.9`. */
 function unknownFields(type: protobuf.Type, bytes: Uint8Array, path = type.name): string[] {

@@ -26,7 +26,6 @@ import type {
   SessionStreams,
 } from '#nodeagent/cri/cri.js';
 import { CRIError, isCRIError } from '#nodeagent/cri/errors.js';
-import { GrpcChannel, type Message, type MessageInspector } from '#nodeagent/cri/grpc/channel.js';
 import {
   decodeContainer,
   decodeContainerStatus,
@@ -41,6 +40,8 @@ import {
 import { encodeContainerConfig, encodeFilter, encodeSandboxConfig } from '#nodeagent/cri/grpc/encode.js';
 import { containerdEventsDescriptor, subscribeContainerd } from '#nodeagent/cri/grpc/events.js';
 import { connectPortForward, runSession } from '#nodeagent/cri/grpc/streaming.js';
+import { runtimeError } from '#nodeagent/cri/grpc/translate.js';
+import { GrpcChannel, type Message, type MessageInspector } from '#nodeagent/grpc/channel.js';
 import { runtimeV1 } from '#nodeagent/protocols/runtime-v1.gen.js';
 
 export interface GrpcCRIOptions {
@@ -87,6 +88,7 @@ export class GrpcCRI implements CRI {
         timeoutMs: this.#timeoutMs,
         inspector: options.inspector,
         traceparent: options.traceparent,
+        translate: runtimeError,
       });
     this.#runtime = open(options.endpoint);
     this.#images = options.imageEndpoint === undefined ? this.#runtime : open(options.imageEndpoint);

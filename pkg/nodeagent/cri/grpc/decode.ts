@@ -12,7 +12,7 @@ import type {
   PodSandboxStatus,
 } from '#nodeagent/cri/cri.js';
 import { CRIError } from '#nodeagent/cri/errors.js';
-import type { Message } from '#nodeagent/cri/grpc/channel.js';
+import type { Message } from '#nodeagent/grpc/channel.js';
 
 /** Limits of texts in the pod's status, since the API limits its size. */
 const maxReasonLength = 1024;

@@ -7,7 +7,7 @@ import type {
   PodSandboxConfig,
   PodSandboxFilter,
 } from '#nodeagent/cri/cri.js';
-import type { Message } from '#nodeagent/cri/grpc/channel.js';
+import type { Message } from '#nodeagent/grpc/channel.js';
 
 /** Drops undefined members, since the encoder treats a present key as a present field. */
 function compact(value: Message): Message {

@@ -5,7 +5,8 @@
 import protobuf from 'protobufjs';
 import type { Clock, Timer } from '#apimachinery/clock.js';
 import type { RuntimeEvent, RuntimeEventHandler } from '#nodeagent/cri/cri.js';
-import type { GrpcChannel, Message } from '#nodeagent/cri/grpc/channel.js';
+import { isCRIError } from '#nodeagent/cri/errors.js';
+import type { GrpcChannel, Message } from '#nodeagent/grpc/channel.js';
 
 /** The used messages of `containerd.services.events.v1` and `containerd.events`. */
 export const containerdEventsDescriptor: protobuf.INamespace = {
@@ -118,7 +119,7 @@ export function subscribeContainerd(channel: GrpcChannel, clock: Clock, handler:
           timer?.cancel();
           handler.onConnected(false);
           // The runtime has no such service; its subscriber keeps listing.
-          if (closed || error?.code === 'Unimplemented') return;
+          if (closed || isCRIError(error, 'Unimplemented')) return;
           timer = clock.setTimer(connect, reconnectMs);
         },
       },
