@@ -1,43 +1,133 @@
-/** The table of the chart's values: what they mean out of their schema, their defaults out of `values.yaml`. Pure. */
+/** The chart's README: what its values mean, out of their schema, and their defaults, out of `values.yaml`. Pure. */
+import { type ChartSchema, type ChartValue, sectionsOf, type ValueSchema, valuesOf } from './chart-schema.js';
 
-export interface ValueSchema {
-  readonly type?: string | readonly string[];
-  readonly enum?: readonly unknown[];
-  readonly description?: string;
-  readonly properties?: Readonly<Record<string, ValueSchema>>;
+export interface ChartFacts {
+  readonly name: string;
+  readonly description: string;
+  readonly kubeVersion: string;
 }
+
+/** Number of parts that must share a value before it moves to the table of all parts. */
+const usualParts = 3;
 
 /** Throws for a value that the schema does not describe, or that has no default. */
-export function chartValues(schema: ValueSchema, defaults: unknown): string {
-  const rows = rowsOf(schema, defaults, []);
+export function chartReadme(
+  { name, description, kubeVersion }: ChartFacts,
+  schema: ChartSchema,
+  defaults: unknown,
+): string {
+  refuseUndescribed(schema, defaults, []);
+  const values = valuesOf(schema);
+  const shared = sharedNames(values);
+  const isUsual = (value: ChartValue) => isShared(value, shared);
+  const usual = usualValues(values.filter(isUsual), defaults);
+  const sections = sectionsOf(schema);
+  const top = values.filter(({ path }) => path.length === 1);
+  const isOwn = (value: ChartValue) => !isUsual(value) || usual.get(nameInPart(value)) !== look(value, defaults);
   return [
-    '# Values of the chart',
+    `# ${name}`,
     '',
-    'Written by `make generate` from `charts/orch/values.schema.json` and `charts/orch/values.yaml`.',
+    `${description}. It needs Kubernetes ${kubeVersion.replace(/^>=(\d+\.\d+).*/, '$1 or newer')}, or orch itself.`,
     '',
-    '| value | type | default | meaning |',
-    '|---|---|---|---|',
-    ...rows,
+    '```sh',
+    `helm install ${name} charts/${name}`,
+    `helm test ${name}`,
+    '```',
     '',
-  ].join('\n');
+    'How it works, what the host must allow, and examples: [docs/helm.md](../../docs/helm.md). `helm show values` prints the defaults.',
+    '',
+    'This file is written by `make generate` from `values.schema.json` and `values.yaml`. Helm refuses values that the schema does',
+    'not have.',
+    '',
+    '## The whole chart',
+    '',
+    ...table(top.map((value) => row(value.path.join('.'), value, defaults))),
+    '## Every part',
+    '',
+    `${partsOf(values)
+      .map((part) => `\`${part}\``)
+      .join(', ')} have these values. A section below repeats those whose default`,
+    'or meaning is not that of the others.',
+    '',
+    ...table([...usual].map(([value, text]) => `| \`${value}\` ${text}`)),
+    ...sections.flatMap(([section, { description: text = '' }]) => {
+      const own = values.filter((value) => value.path[0] === section && isOwn(value));
+      return [`## ${section}`, '', text, '', ...table(own.map((value) => row(value.path.join('.'), value, defaults)))];
+    }),
+  ]
+    .join('\n')
+    .replace(/\n+$/, '\n');
 }
 
-function rowsOf({ properties = {} }: ValueSchema, defaults: unknown, path: readonly string[]): string[] {
-  const given = isObject(defaults) ? defaults : {};
-  const unknown = Object.keys(given).filter((name) => properties[name] === undefined);
-  if (unknown.length > 0) throw new Error(`values.schema.json lacks ${[...path, unknown[0]].join('.')}`);
-  return Object.entries(properties).flatMap(([name, schema]) => {
-    // Helm's own, of charts within charts.
-    if (path.length === 0 && name === 'global') return [];
-    const full = [...path, name];
-    if (!(name in given)) throw new Error(`values.yaml lacks ${full.join('.')}`);
-    if (schema.properties !== undefined) return rowsOf(schema, given[name], full);
-    const type = schema.enum?.map((each) => `\`${each}\``).join(', ') ?? [schema.type ?? ''].flat().join(', ');
-    const value = JSON.stringify(given[name]);
-    return [
-      `| \`${full.join('.')}\` | ${type} | ${value === '""' ? '' : `\`${value}\``} | ${schema.description ?? ''} |`,
-    ];
-  });
+function nameInPart({ path }: ChartValue): string {
+  return path.slice(1).join('.');
+}
+
+function sharedNames(values: readonly ChartValue[]): ReadonlySet<string> {
+  const counts = new Map<string, number>();
+  for (const value of values)
+    if (value.isShared) counts.set(nameInPart(value), (counts.get(nameInPart(value)) ?? 0) + 1);
+  return new Set([...counts].filter(([, count]) => count >= usualParts).map(([name]) => name));
+}
+
+function isShared(value: ChartValue, shared: ReadonlySet<string>): boolean {
+  return value.isShared && shared.has(nameInPart(value)) && !nameInPart(value).startsWith('service.');
+}
+
+/** The parts that run pods. */
+function partsOf(values: readonly ChartValue[]): string[] {
+  return values.filter(({ path }) => path[1] === 'podLabels').map(({ path }) => path[0] ?? '');
+}
+
+/** The rows of the values of all parts, without the default where it is not the same in all. */
+function usualValues(values: readonly ChartValue[], defaults: unknown): Map<string, string> {
+  const rows = new Map<string, string>();
+  for (const value of values) {
+    const name = nameInPart(value);
+    const text = look(value, defaults);
+    const seen = rows.get(name);
+    rows.set(name, seen === undefined || seen === text ? text : look(value, undefined));
+  }
+  return rows;
+}
+
+function defaultOf({ path }: ChartValue, defaults: unknown): unknown {
+  let at = defaults;
+  for (const name of path) {
+    if (!isObject(at) || !(name in at)) throw new Error(`values.yaml lacks ${path.join('.')}`);
+    at = at[name];
+  }
+  return at;
+}
+
+function table(rows: readonly string[]): string[] {
+  return rows.length === 0 ? [] : ['| value | type | default | meaning |', '|---|---|---|---|', ...rows, ''];
+}
+
+function row(name: string, value: ChartValue, defaults: unknown): string {
+  return `| \`${name}\` ${look(value, defaults)}`;
+}
+
+/** The cells of a value beside its name; without defaults none is shown. */
+function look(value: ChartValue, defaults: unknown): string {
+  const { schema } = value;
+  const type =
+    schema.enum
+      ?.filter((each) => each !== '')
+      .map((each) => `\`${each}\``)
+      .join(', ') ?? [schema.type ?? ''].flat().join(', ');
+  const json = defaults === undefined ? '""' : JSON.stringify(defaultOf(value, defaults));
+  const shown = ['""', 'null', '[]', '{}'].includes(json) ? '' : `\`${json}\``;
+  return `| ${type} | ${shown} | ${schema.description ?? ''} |`;
+}
+
+function refuseUndescribed(schema: ValueSchema, defaults: unknown, path: readonly string[]): void {
+  if (schema.properties === undefined || !isObject(defaults)) return;
+  for (const [name, value] of Object.entries(defaults)) {
+    const own = schema.properties[name];
+    if (own === undefined) throw new Error(`values.schema.json lacks ${[...path, name].join('.')}`);
+    refuseUndescribed(own, value, [...path, name]);
+  }
 }
 
 function isObject(value: unknown): value is Record<string, unknown> {

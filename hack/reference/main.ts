@@ -1,4 +1,4 @@
-/** Derives `docs/reference` from the programs' option tables and the chart's values. Run by hack/generate.sh from the repository's root. */
+/** Derives `docs/reference` from the programs' option tables, and the chart's README from its values. Run by hack/generate.sh from the repository's root. */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { parse } from 'yaml';
 import { kubernetesDialect, orchDialect } from '#apimachinery/dialect.js';
@@ -9,7 +9,8 @@ import { controllerManagerProgram } from '#cmd/orch-controller-manager/program.j
 import { ingressProgram } from '#cmd/orch-ingress/program.js';
 import { proxyProgram } from '#cmd/orch-proxy/program.js';
 import { schedulerProgram } from '#cmd/orch-scheduler/program.js';
-import { chartValues, type ValueSchema } from './chart-values.js';
+import type { ChartSchema } from './chart-schema.js';
+import { type ChartFacts, chartReadme } from './chart-values.js';
 import { optionReference, type Reference } from './options.js';
 
 const makers = [
@@ -36,8 +37,12 @@ const references = programs.map(
 );
 mkdirSync('docs/reference', { recursive: true });
 for (const reference of references) write(`docs/reference/${reference.name}.md`, optionReference(reference));
-const schema = JSON.parse(readFileSync('charts/orch/values.schema.json', 'utf8')) as ValueSchema;
-write('docs/reference/chart.md', chartValues(schema, parse(readFileSync('charts/orch/values.yaml', 'utf8'))));
+const chart = (file: string) => readFileSync(`charts/orch/${file}`, 'utf8');
+const schema = JSON.parse(chart('values.schema.json')) as ChartSchema;
+write(
+  'charts/orch/README.md',
+  chartReadme(parse(chart('Chart.yaml')) as ChartFacts, schema, parse(chart('values.yaml'))),
+);
 
 function write(path: string, text: string): void {
   if (readOrEmpty(path) !== text) writeFileSync(path, text);

@@ -3,15 +3,16 @@
  * and an upgrade that fails and is rolled back. Also the objects that the chart of this project has for Prometheus' operator.
  * Nodes are simulated, since only objects matter here.
  */
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
-import { delimiter, dirname, join } from 'node:path';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import t from 'tap';
 import { parseAllDocuments } from 'yaml';
 import { realClock } from '#apimachinery/clock.js';
 import { loadKubeconfig } from '#client/kubeconfig/load.js';
 import { HttpTransport } from '#client/rest/http-transport.js';
 import { startCluster } from '#cluster/embedded/start-cluster.js';
-import { eventually, root, run, tools } from '#test/e2e/harness.js';
+import { helm, noHelm } from '#test/e2e/chart/rendered.js';
+import { eventually, root, run } from '#test/e2e/harness.js';
 import { operatorDefinitions } from '#test/e2e/observing/operator.js';
 import { usualChart } from '#test/e2e/testdata/usual-chart.js';
 
@@ -20,10 +21,7 @@ t.setTimeout(120_000);
 const definitions = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
 const monitoring = '/apis/monitoring.coreos.com/v1';
 
-const folders = [...(process.env['PATH'] ?? '').split(delimiter), join(tools, 'bin')];
-const helm = folders.map((folder) => join(folder, 'helm')).find((path) => existsSync(path));
-
-t.test('charts', { skip: helm === undefined && 'no helm on the PATH (hack/build-helm.sh builds one)' }, async (t) => {
+t.test('charts', { skip: noHelm ?? false }, async (t) => {
   const work = t.testdir();
   const cluster = await startCluster({ dialect: 'kubernetes', listen: true });
   t.teardown(() => cluster.close());

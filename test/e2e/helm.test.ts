@@ -1,7 +1,7 @@
 /** The chart with a real helm: a control plane on real containers is installed, used, upgraded under load and removed. */
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { delimiter, join } from 'node:path';
+import { join } from 'node:path';
 import t from 'tap';
 import { parseAllDocuments, stringify } from 'yaml';
 import { deployments } from '#api/apps/v1/resources.gen.js';
@@ -19,6 +19,7 @@ import { RestClient } from '#client/rest/rest-client.js';
 import { filesOf } from '#cluster/hosted/certificates.js';
 import { publicKeyPin } from '#pki/keys.js';
 import { noPrometheus } from '#test/e2e/alerts/prometheus.js';
+import { chart, helm, noHelm, version } from '#test/e2e/chart/rendered.js';
 import {
   eventually,
   ownRanges,
@@ -26,7 +27,6 @@ import {
   root,
   run,
   startTestCluster,
-  tools,
   whyNoServices,
 } from '#test/e2e/harness.js';
 import { adminClient } from '#test/e2e/observe.js';
@@ -37,26 +37,18 @@ import { prometheusProgram } from '#test/prometheus.js';
 
 t.setTimeout(600_000);
 
-const folders = [...(process.env['PATH'] ?? '').split(delimiter), join(tools, 'bin')];
-const helm = folders.map((folder) => join(folder, 'helm')).find((path) => existsSync(path));
-const chart = join(root, 'charts', 'orch');
 const promtool = prometheusProgram('promtool');
 
-interface Rendered {
+interface Monitored {
   readonly kind: string;
   readonly metadata: { readonly name: string; readonly labels: Record<string, string> };
   readonly spec: Readonly<Record<string, unknown>>;
   readonly data?: Readonly<Record<string, string>>;
 }
 
-/** The cluster version for helm commands that ask no cluster. */
-const version = ['--kube-version', '1.24.0'];
-
 /** All objects for Prometheus and Grafana, and the rights to read metrics: as in docs/observe.md. */
 const page = readFileSync(join(root, 'docs', 'observe.md'), 'utf8');
 const metrics = [...page.matchAll(/^ {2}--set (\S+)/gm)].map(([, values = '']) => values.replaceAll('\\\\', '\\'));
-
-const noHelm = helm === undefined ? 'no helm on the PATH (hack/build-helm.sh builds one)' : undefined;
 
 t.test('the chart is in order', { skip: noHelm ?? false }, async (t) => {
   for (const values of [
@@ -100,7 +92,7 @@ t.test('objects for Prometheus and Grafana', { skip: noHelm ?? false }, async (t
     const set = [...metrics, `dialect=${dialect}`, ...more].flatMap((value) => ['--set', value]);
     const { code, stdout, stderr } = await run(helm ?? '', ['template', 'team', chart, ...version, ...set]);
     t.equal(code, 0, stderr);
-    const objects = parseAllDocuments(stdout).map((document) => document.toJS() as Rendered);
+    const objects = parseAllDocuments(stdout).map((document) => document.toJS() as Monitored);
     const ofKind = (kind: string) => objects.filter((object) => object?.kind === kind);
     const selected = ofKind('ServiceMonitor').map(({ spec }) => JSON.stringify(spec['selector']));
     t.equal(selected.length, 6);

@@ -1,25 +1,70 @@
 {{/* Prefix of all object names. */}}
 {{- define "orch.name" -}}
-{{- if eq .Release.Name "orch" -}}orch{{- else -}}{{ printf "%s-orch" .Release.Name | trunc 40 | trimSuffix "-" }}{{- end -}}
-{{- end -}}
-
-{{- define "orch.image" -}}
-{{- $image := .root.Values.image -}}
-{{ printf "%s/%s/%s:%s" $image.registry $image.repository .program ($image.tag | default .root.Chart.AppVersion) }}
+{{- $chart := .Values.nameOverride | default .Chart.Name -}}
+{{- if .Values.fullnameOverride -}}{{ .Values.fullnameOverride | trunc 40 | trimSuffix "-" }}
+{{- else if eq .Release.Name $chart -}}{{ $chart | trunc 40 | trimSuffix "-" }}
+{{- else -}}{{ printf "%s-%s" .Release.Name $chart | trunc 40 | trimSuffix "-" }}{{- end -}}
 {{- end -}}
 
 {{/* Labels that select the pods of a component; they never change. */}}
 {{- define "orch.selector" -}}
-app.kubernetes.io/name: orch
+app.kubernetes.io/name: {{ .root.Values.nameOverride | default .root.Chart.Name }}
 app.kubernetes.io/instance: {{ .root.Release.Name }}
 app.kubernetes.io/component: {{ .part }}
 {{- end -}}
 
+{{/* Labels of an object: the chart's own win over commonLabels and over `more`. */}}
 {{- define "orch.labels" -}}
-{{ include "orch.selector" . }}
-app.kubernetes.io/version: {{ .root.Chart.AppVersion | quote }}
-app.kubernetes.io/managed-by: {{ .root.Release.Service }}
-helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version }}
+{{- $own := include "orch.selector" . | fromYaml -}}
+{{- $_ := set $own "app.kubernetes.io/version" .root.Chart.AppVersion -}}
+{{- $_ := set $own "app.kubernetes.io/managed-by" .root.Release.Service -}}
+{{- $_ := set $own "helm.sh/chart" (printf "%s-%s" .root.Chart.Name .root.Chart.Version) -}}
+{{- merge $own (.more | default dict) .root.Values.commonLabels | toYaml -}}
+{{- end -}}
+
+{{/* Metadata of an object: `part`, `name`, and additional `labels` and `annotations`. */}}
+{{- define "orch.metadata" -}}
+name: {{ .name }}
+namespace: {{ .part.root.Release.Namespace }}
+labels: {{ include "orch.labels" (merge (dict "more" .labels) .part) | nindent 2 }}
+{{- with merge (dict) (.annotations | default dict) .part.root.Values.commonAnnotations }}
+annotations: {{ toYaml . | nindent 2 }}
+{{- end }}
+{{- end -}}
+
+{{/* Metadata of a workload. */}}
+{{- define "orch.workloadMetadata" -}}
+{{- include "orch.metadata" (dict "part" . "name" .name "labels" .values.labels "annotations" .values.annotations) -}}
+{{- end -}}
+
+{{/* A field of the part, or of the whole chart where the part's own is empty; nothing if both are empty. */}}
+{{- define "orch.field" -}}
+{{- with index .part.values .field | default (index .part.root.Values .field) }}
+{{ $.field }}: {{ toYaml . | nindent 2 }}
+{{- end }}
+{{- end -}}
+
+{{/* A value as an option or a variable takes it: a large number has digits, not an exponent. */}}
+{{- define "orch.text" -}}
+{{- if and (kindIs "float64" .) (eq (floor .) .) -}}{{ int64 . }}{{- else -}}{{ . }}{{- end -}}
+{{- end -}}
+
+{{/* Additional options: `prefix` and NAME=VALUE; a list is given as repeated options. */}}
+{{- define "orch.options" -}}
+{{- range $name, $value := .args }}
+{{- range $each := ternary $value (list $value) (kindIs "slice" $value) }}
+- {{ printf "%s%s=%s" $.prefix $name (include "orch.text" $each) | quote }}
+{{- end }}
+{{- end }}
+{{- end -}}
+
+{{- define "orch.extraArgs" -}}
+{{- include "orch.options" (dict "prefix" "--" "args" .) -}}
+{{- end -}}
+
+{{/* Group of the host's API in its dialect: NAME.orch.io or NAME.k8s.io. */}}
+{{- define "orch.hostGroup" -}}
+{{ .group }}.{{ if eq .root.Values.hostDialect "orch" }}orch.io{{ else }}k8s.io{{ end }}
 {{- end -}}
 
 {{/* DNS name of the API server in the host. */}}
@@ -55,13 +100,6 @@ helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version }}
 {{- end -}}
 {{- end -}}
 
-{{/* Additional options, as --NAME=VALUE. */}}
-{{- define "orch.extraArgs" -}}
-{{- range $name, $value := . }}
-- {{ printf "--%s=%v" $name $value | quote }}
-{{- end }}
-{{- end -}}
-
 {{/* Tracing configuration, in the dialect of the hosted control plane. */}}
 {{- define "orch.tracingConfig" -}}
 apiVersion: apiserver.config.{{ if eq .Values.dialect "orch" }}orch.io{{ else }}k8s.io{{ end }}/v1alpha1
@@ -71,12 +109,6 @@ samplingRatePerMillion: {{ int .Values.tracing.samplingRatePerMillion }}
 {{- end -}}
 
 {{/* The parts of a pod that pass the tracing configuration to its program. */}}
-{{- define "orch.tracingAnnotations" -}}
-{{- if .Values.tracing.endpoint -}}
-annotations: { checksum/tracing: {{ include "orch.tracingConfig" . | sha256sum }} }
-{{- end -}}
-{{- end -}}
-
 {{- define "orch.tracingMount" -}}
 {{- if .Values.tracing.endpoint -}}
 - { name: tracing, mountPath: /tracing, readOnly: true }
@@ -90,44 +122,48 @@ annotations: { checksum/tracing: {{ include "orch.tracingConfig" . | sha256sum }
 {{- end -}}
 {{- end -}}
 
-{{/* The restricted level of pod security. */}}
-{{- define "orch.podSecurity" -}}
-runAsNonRoot: true
-runAsUser: 65532
-runAsGroup: 65532
-fsGroup: 65532
-seccompProfile: { type: RuntimeDefault }
-{{- end -}}
-
-{{- define "orch.containerSecurity" -}}
-allowPrivilegeEscalation: false
-readOnlyRootFilesystem: true
-capabilities: { drop: [ALL] }
-{{- end -}}
-
-{{/* Fields that the pods of all components share. */}}
-{{- define "orch.podSpec" -}}
-automountServiceAccountToken: false
-enableServiceLinks: false
-{{- with .root.Values.image.pullSecrets }}
-imagePullSecrets: {{ toYaml . | nindent 2 }}
-{{- end }}
-securityContext: {{ include "orch.podSecurity" .root | nindent 2 }}
-{{- with .root.Values.nodeSelector }}
-nodeSelector: {{ toYaml . | nindent 2 }}
-{{- end }}
-{{- with .root.Values.tolerations }}
-tolerations: {{ toYaml . | nindent 2 }}
-{{- end }}
-topologySpreadConstraints:
-  - maxSkew: 1
-    topologyKey: {{ if eq .root.Values.hostDialect "orch" }}orch.io{{ else }}kubernetes.io{{ end }}/hostname
-    whenUnsatisfiable: ScheduleAnyway
-    labelSelector: { matchLabels: {{ include "orch.selector" . | fromYaml | toJson }} }
-{{- end -}}
-
 {{/* First address of an IPv4 range, which is that of the API's own Service: 10.96.0.1 for 10.96.0.0/16. */}}
 {{- define "orch.firstAddress" -}}
 {{- $octets := splitList "." (first (splitList "/" .)) -}}
 {{ printf "%s.%s.%s.%d" (index $octets 0) (index $octets 1) (index $octets 2) (add1 (int (index $octets 3))) }}
+{{- end -}}
+
+{{/* Disruption budget of a part with several replicas. */}}
+{{- define "orch.disruptionBudget" -}}
+{{- if and .root.Values.podDisruptionBudget.enabled (gt (int .values.replicas) 1) }}
+---
+apiVersion: policy/v1
+kind: PodDisruptionBudget
+metadata: {{ include "orch.metadata" (dict "part" . "name" .name) | nindent 2 }}
+spec:
+  maxUnavailable: 1
+  selector: { matchLabels: {{ include "orch.selector" . | fromYaml | toJson }} }
+{{- end }}
+{{- end -}}
+
+{{/* Spec of a Service that clients outside of the chart reach: its type and what only some types have. */}}
+{{- define "orch.serviceFields" -}}
+type: {{ .type }}
+{{- with .clusterIP }}
+clusterIP: {{ . }}
+{{- end }}
+{{- with .externalIPs }}
+externalIPs: {{ toYaml . | nindent 2 }}
+{{- end }}
+{{- if ne .type "ClusterIP" }}
+{{- with .externalTrafficPolicy }}
+externalTrafficPolicy: {{ . }}
+{{- end }}
+{{- end }}
+{{- if eq .type "LoadBalancer" }}
+{{- with .loadBalancerIP }}
+loadBalancerIP: {{ . }}
+{{- end }}
+{{- with .loadBalancerClass }}
+loadBalancerClass: {{ . }}
+{{- end }}
+{{- with .loadBalancerSourceRanges }}
+loadBalancerSourceRanges: {{ toYaml . | nindent 2 }}
+{{- end }}
+{{- end }}
 {{- end -}}
