@@ -7,12 +7,12 @@ import type { NodeAgentDependencies } from '#nodeagent/dependencies.js';
 import { NodeLease } from '#nodeagent/node/lease.js';
 import type { Machine } from '#nodeagent/node/machine.js';
 import type { NodeEvents } from '#nodeagent/node/node-events.js';
-import { PressureTracker } from '#nodeagent/node/pressure.js';
 import { NodeRegistrar } from '#nodeagent/node/registrar.js';
 import { RuntimeNetwork } from '#nodeagent/node/runtime-network.js';
 import type { NodeAgentOptions } from '#nodeagent/options/declarations.js';
 import { parseEvictionThresholds } from '#nodeagent/options/eviction-thresholds.js';
 import { parseTaint } from '#nodeagent/options/identity-rules.js';
+import type { PressureCondition } from '#nodeagent/pressure/thresholds.js';
 import { RuntimeHealth } from '#nodeagent/runtime/health.js';
 import type { RuntimeObserver } from '#nodeagent/runtime/observer.js';
 
@@ -24,13 +24,14 @@ export interface RegistrarInput {
   readonly serverPort: () => number;
   /** The machine is new to this node name, or was set up again. */
   readonly isNewMachine: () => boolean;
+  readonly pressures: () => readonly PressureCondition[];
 }
 
 /** The result is not prepared yet. */
 export function newRegistrar(
   values: NodeAgentOptions,
   deps: NodeAgentDependencies,
-  { machine, observer, events, serverPort, isNewMachine }: RegistrarInput,
+  { machine, observer, events, serverPort, isNewMachine, pressures }: RegistrarInput,
 ): NodeRegistrar {
   const { informers, heartbeatClient = informers.client, clock, log, cri, nodeName } = deps;
   // Keeps pods away until the provider's controllers have initialized the node; they remove the taint.
@@ -66,12 +67,7 @@ export function newRegistrar(
     serverPort,
     isNewMachine,
     events,
-    pressure: new PressureTracker({
-      hard: parseEvictionThresholds(values['eviction-hard']).thresholds,
-      soft: parseEvictionThresholds(values['eviction-soft'] ?? '').thresholds,
-      minimumReclaim: values['eviction-minimum-reclaim'],
-      transitionMs: values['eviction-pressure-transition-period'],
-    }),
+    pressures,
     health: new RuntimeHealth({ cri, clock, log, observer }),
     network: new RuntimeNetwork({ cri, log, podCIDR: values['pod-cidr'] ?? '' }),
   });

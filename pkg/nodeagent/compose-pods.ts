@@ -45,6 +45,8 @@ import { podTasks } from '#nodeagent/pods/pod-tasks.js';
 import { SandboxStarter } from '#nodeagent/pods/sandbox-starter.js';
 import { TerminationMessages } from '#nodeagent/pods/termination-messages.js';
 import { PodWorker } from '#nodeagent/pods/worker.js';
+import { pressureRefusal } from '#nodeagent/pressure/refusal.js';
+import type { PressureCondition } from '#nodeagent/pressure/thresholds.js';
 import { type Checker, RuntimeChecker } from '#nodeagent/probes/checker.js';
 import { Prober } from '#nodeagent/probes/prober.js';
 import type { NodeResourceFacts } from '#nodeagent/resources/container-resources.js';
@@ -72,10 +74,14 @@ export interface PodPartsInput {
   readonly registrar: NodeRegistrar;
   readonly machine: Machine;
   readonly nodeEvents: NodeEvents;
+  /** What the node is short of. */
+  readonly pressures: () => readonly PressureCondition[];
 }
 
 export interface PodParts extends CgroupParts {
   readonly manager: PodManager;
+  readonly events: PodEvents;
+  readonly cleanup: PodCleanup;
   readonly statuses: StatusManager;
   readonly prober: Prober;
   readonly logFiles: LogFiles;
@@ -84,6 +90,8 @@ export interface PodParts extends CgroupParts {
   readonly readStatics: (signal: AbortSignal) => Promise<void>;
   readonly mirrors: MirrorPods;
   readonly podLogsDir: string;
+  /** Absent on nodes that write no files. */
+  readonly logLinks?: LogLinks;
   readonly volumes: ReturnType<typeof newVolumes>;
   /** Absent on nodes that write no files. */
   readonly directories?: PodDirectories;
@@ -171,6 +179,7 @@ export async function composePods(
     messages: new TerminationMessages({ clock, ...files }),
     killer,
     verifier: new StatusVerifier(cri),
+    keptDead: Math.max(1, values['maximum-dead-containers-per-container']),
   };
   const manager: PodManager = new PodManager({
     ...{ log, cri, labels, observer, objects, statuses, cleanup, statics, mirrors },
@@ -187,7 +196,7 @@ export async function composePods(
     prober.close();
     if (deps.objects === undefined) objects.close();
   };
-  return { manager, statuses, prober, close, mirrors, statics, volumes, ...sources, ...files };
+  return { manager, events, cleanup, statuses, prober, close, mirrors, statics, volumes, ...sources, ...files };
 }
 
 /** A fifth of status writes may report pods that are still starting, so that those of running pods do not wait. */
@@ -313,7 +322,7 @@ const preempted = { reason: 'Preempting', message: 'Preempted in order to admit 
 function newAdmission(
   values: NodeAgentOptions,
   dialect: Dialect,
-  { registrar, observer, pods, isStatic, preempt, allocations }: PodPartsInput & AdmissionParts,
+  { registrar, observer, pods, isStatic, preempt, allocations, pressures }: PodPartsInput & AdmissionParts,
 ): PodAdmission {
   return new PodAdmission({
     dialect,
@@ -322,6 +331,7 @@ function newAdmission(
     node: () => registrar.currentNode,
     refreshNode: () => registrar.refresh(),
     ...{ pods, isStatic, preempt, allocations },
+    underPressure: (pod, isCritical) => pressureRefusal({ dialect, pod, isCritical, conditions: pressures() }),
     isKnown: (uid) => observer.get(uid) !== undefined,
   });
 }

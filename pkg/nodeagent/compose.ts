@@ -1,25 +1,23 @@
 /** Builds a node agent from its parts. Nothing runs yet. */
+import { mkdir } from 'node:fs/promises';
 
 import { Registry } from 'prom-client';
-import { isPodTerminal } from '#api/core/v1/pod/conditions.js';
 import { nodes, pods, services } from '#api/core/v1/resources.gen.js';
 import type { Node, Pod, Service } from '#api/core/v1/types.gen.js';
 import { value } from '#apimachinery/quantity.js';
 import { ApiEventRecorder } from '#client/events/recorder.js';
 import type { Informer } from '#client/informer/informer.js';
-import { FeatureGates } from '#daemon/options/groups/feature-gates.js';
-import { isCriticalPod } from '#nodeagent/admission/plan.js';
 import { Announcer } from '#nodeagent/announce/announcer.js';
+import { composeReclaim, type ReclaimParts } from '#nodeagent/compose-eviction.js';
 import { newLease, newRegistrar } from '#nodeagent/compose-node.js';
 import { newPlugins } from '#nodeagent/compose-plugins.js';
 import { composePods, type PodParts } from '#nodeagent/compose-pods.js';
 import { MeasuredCRI } from '#nodeagent/cri/measured-cri.js';
 import type { NodeAgentDependencies } from '#nodeagent/dependencies.js';
-import { checkPeriodMs, StorageEvictor, storageSignals } from '#nodeagent/eviction/storage-evictor.js';
 import { LogRotator } from '#nodeagent/logs/rotator.js';
 import { AgentMetrics } from '#nodeagent/metrics/agent-metrics.js';
 import type { NodeLease } from '#nodeagent/node/lease.js';
-import { LocalMachine, type Machine } from '#nodeagent/node/machine.js';
+import { LocalMachine } from '#nodeagent/node/machine.js';
 import { NodeEvents } from '#nodeagent/node/node-events.js';
 import type { NodeRegistrar } from '#nodeagent/node/registrar.js';
 import type { NodeAgentOptions } from '#nodeagent/options/declarations.js';
@@ -33,7 +31,6 @@ import { nodeCounts } from '#nodeagent/runtime/pod-runtime.js';
 import type { AgentServer } from '#nodeagent/server/agent-server.js';
 import type { MirrorPods } from '#nodeagent/sources/mirror-pods.js';
 import type { StaticPods } from '#nodeagent/sources/static-pods.js';
-import { StorageMeter } from '#nodeagent/stats/storage-meter.js';
 import type { StatusManager } from '#nodeagent/status/manager.js';
 
 /** The parts that the agent starts and stops. */
@@ -58,9 +55,8 @@ export interface AgentParts {
   /** Absent on nodes without log files. */
   readonly rotator?: LogRotator;
   /** Absent on nodes without files. */
-  readonly storageEvictor?: StorageEvictor;
-  /** Absent on nodes without files. */
   readonly plugins?: PluginManager;
+  readonly reclaim: ReclaimParts;
   /** Absent if no addresses are announced. */
   readonly announcer?: Announcer;
   /** Starts the server; undefined if the agent has none. */
@@ -88,20 +84,27 @@ export async function composeAgent(
     node: factory.informer(nodes, { fieldSelector: `metadata.name=${nodeName}` }),
     services: factory.informer(services),
   };
+  // Its file system is measured.
+  if (deps.writeFiles !== false) await mkdir(values['root-dir'], { recursive: true, mode: 0o750 });
   const labels = new RuntimeLabels(dialect);
   const observer = new RuntimeObserver({ cri, clock, log, labels, metrics });
-  const machine = deps.machine ?? new LocalMachine('/', clock);
+  const machine = deps.machine ?? new LocalMachine(values['root-dir'], clock);
   const recorder = deps.recorder ?? newRecorder(deps);
   const events = new NodeEvents(recorder, nodeName);
+  const pressures = () => reclaim.evictor.conditions;
   const registrar = newRegistrar(values, deps, {
-    ...{ machine, observer, events, serverPort },
+    ...{ machine, observer, events, serverPort, pressures },
     isNewMachine: () => podParts.directories?.isNew ?? true,
   });
   await registrar.prepare();
   observer.onRecovery(() => registrar.poke());
   const podParts: PodParts = await composePods(values, deps, {
     ...{ informers, recorder, metrics, labels, observer, registrar, machine },
-    nodeEvents: events,
+    ...{ nodeEvents: events, pressures },
+  });
+  const reclaim: ReclaimParts = composeReclaim(values, deps, {
+    ...{ ...podParts, observer, machine, metrics, nodeEvents: events },
+    onPressure: () => registrar.poke(),
   });
   const { manager, statuses, logFiles, statics, readStatics, mirrors } = podParts;
   const plugins = newPlugins(values, deps, registry);
@@ -120,13 +123,12 @@ export async function composeAgent(
     maxFiles: values['container-log-max-files'],
   });
   return {
-    ...{ informers, registrar, observer, statuses, manager, statics, readStatics, mirrors },
+    ...{ informers, registrar, observer, statuses, manager, statics, readStatics, mirrors, reclaim },
     lease: newLease(values, deps, registrar),
     ...(podParts.nodeCgroups && { nodeCgroups: podParts.nodeCgroups }),
     ...(podParts.systemCgroups && { systemCgroups: podParts.systemCgroups }),
     ...(deps.writeFiles === false ? {} : { rotator }),
     ...(plugins && { plugins }),
-    ...newStorageEvictor(values, deps, { ...podParts, observer, machine, metrics }),
     ...(deps.links === undefined
       ? {}
       : { announcer: new Announcer({ informers: factory, clock, log, nodeName, links: deps.links }) }),
@@ -145,37 +147,4 @@ function newRecorder(deps: NodeAgentDependencies): ApiEventRecorder {
   const { informers, eventClient = informers.client, clock, random, log, nodeName } = deps;
   const source = { component: informers.client.dialect.components.nodeAgent, host: nodeName };
   return new ApiEventRecorder({ client: eventClient, source, clock, random, log });
-}
-
-interface EvictionInput extends Pick<PodParts, 'manager' | 'statics' | 'statuses' | 'directories' | 'podLogsDir'> {
-  readonly observer: RuntimeObserver;
-  readonly machine: Machine;
-  readonly metrics: AgentMetrics;
-}
-
-/** Undefined on nodes without files, or without the gate LocalStorageCapacityIsolation. */
-function newStorageEvictor(
-  values: NodeAgentOptions,
-  { clock, log, cri }: NodeAgentDependencies,
-  { manager, statics, statuses, directories, podLogsDir, observer, machine, metrics }: EvictionInput,
-): { readonly storageEvictor?: StorageEvictor } {
-  const gates = new FeatureGates(values['feature-gates']);
-  if (directories === undefined || !gates.enabled('LocalStorageCapacityIsolation')) return {};
-  // Creates the series at 0, so that rates include the first eviction.
-  for (const signal of storageSignals) metrics.evictions.labels(signal);
-  const podDir = (uid: string) => directories.pod(uid);
-  // Shorter than the evictor's period, so that each check measures again.
-  const meter = new StorageMeter({ clock, machine, podDir, podLogsDir, periodMs: checkPeriodMs / 2 });
-  const isStatic = (uid: string) => statics.get(uid) !== undefined;
-  const storageEvictor = new StorageEvictor({
-    ...{ clock, log, cri, observer, meter },
-    pods: () =>
-      manager
-        .list()
-        .filter((pod) => !isPodTerminal(statuses.latest(pod)))
-        .filter((pod) => !isCriticalPod({ pod, isStatic: isStatic(pod.metadata.uid ?? '') })),
-    evict: (uid, failure) => manager.condemn(uid, failure),
-    onEvicted: (signal) => metrics.evictions.labels(signal).inc(),
-  });
-  return { storageEvictor };
 }

@@ -92,7 +92,7 @@ export class NodeAgent implements Daemon {
     background: { run(work: Promise<void>): void; failed: Promise<void> },
     signal: AbortSignal,
   ): Promise<void> {
-    const { statuses, observer, manager, rotator, storageEvictor, announcer, statics, readStatics, registrar } = parts;
+    const { statuses, observer, manager, rotator, reclaim, announcer, statics, readStatics, registrar } = parts;
     const { nodeCgroups, systemCgroups, plugins } = parts;
     const { clock, isStandalone = false } = this.#deps;
     // Cgroups must exist before pods start.
@@ -113,7 +113,10 @@ export class NodeAgent implements Daemon {
     registrar.poke();
     manager.start();
     if (rotator !== undefined) background.run(rotator.run(signal));
-    if (storageEvictor !== undefined) background.run(storageEvictor.run(signal));
+    background.run(reclaim.evictor.run(signal));
+    background.run(reclaim.containers.run(signal));
+    if (reclaim.memoryWatch !== undefined) background.run(reclaim.memoryWatch.run(signal));
+    if (reclaim.images !== undefined) background.run(reclaim.images.run(signal));
     if (plugins !== undefined) background.run(plugins.run(signal));
     if (this.#options.runonce) return untilContainersRun({ statics, statuses, clock, signal });
     if (isStandalone) background.run(this.#clean(parts, signal));

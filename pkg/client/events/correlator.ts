@@ -18,6 +18,8 @@ export interface Occurrence {
   readonly type: EventType;
   readonly reason: string;
   readonly message: string;
+  /** Of the Event object that the occurrence creates; equal events keep those of the first. */
+  readonly annotations?: Readonly<Record<string, string>>;
 }
 
 /** One Event object, existing or to be created. */
@@ -26,6 +28,7 @@ export interface EventSeriesState {
   readonly type: EventType;
   readonly reason: string;
   message: string;
+  readonly annotations?: Readonly<Record<string, string>>;
   count: number;
   readonly firstTimestamp: string;
   lastTimestamp: string;
@@ -89,6 +92,7 @@ export class EventCorrelator {
       type,
       reason,
       message,
+      ...(occurrence.annotations === undefined ? {} : { annotations: occurrence.annotations }),
       count: 1,
       firstTimestamp: timestamp,
       lastTimestamp: timestamp,
@@ -137,7 +141,10 @@ export function eventOf(
   source: { readonly component: string; readonly host?: string },
 ): Event {
   return {
-    metadata: { name, namespace: eventNamespace(series) },
+    metadata: {
+      ...{ name, namespace: eventNamespace(series) },
+      ...(series.annotations === undefined ? {} : { annotations: series.annotations }),
+    },
     involvedObject: series.involvedObject,
     reason: series.reason,
     message: series.message,

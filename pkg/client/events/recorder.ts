@@ -20,8 +20,14 @@ import { counter } from '#daemon/metrics/metric.js';
 export type EventTarget = ApiObject | ObjectReference;
 
 export interface EventRecorder {
-  /** `reason`: a CamelCase word; `message`: a sentence for users. */
-  record(target: EventTarget, type: EventType, reason: string, message: string): void;
+  /** `reason`: a CamelCase word; `message`: a sentence for users; `annotations`: of the Event object. */
+  record(
+    target: EventTarget,
+    type: EventType,
+    reason: string,
+    message: string,
+    annotations?: Readonly<Record<string, string>>,
+  ): void;
 }
 
 export interface ApiEventRecorderOptions {
@@ -74,11 +80,20 @@ export class ApiEventRecorder implements EventRecorder {
     }
   }
 
-  record(target: EventTarget, type: EventType, reason: string, message: string): void {
+  record(
+    target: EventTarget,
+    type: EventType,
+    reason: string,
+    message: string,
+    annotations?: Readonly<Record<string, string>>,
+  ): void {
     const text = message.length > maxMessageLength ? `${message.slice(0, maxMessageLength - 3)}...` : message;
     const involvedObject = referenceTo(target);
     this.#options.log.debug({ involvedObject, type, reason, eventMessage: text }, 'Event');
-    const { series, waitMs } = this.#correlator.correlate({ involvedObject, type, reason, message: text });
+    const { series, waitMs } = this.#correlator.correlate({
+      ...{ involvedObject, type, reason, message: text },
+      ...(annotations === undefined ? {} : { annotations }),
+    });
     if (this.#closing) {
       this.#giveUp(series, 'closed', undefined);
       return;

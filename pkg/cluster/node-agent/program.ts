@@ -242,7 +242,7 @@ function runtimeDependencies(
     traceparent: tracer && (() => tracer.traceparent()),
     ...(imageEndpoint === '' ? {} : { imageEndpoint }),
   });
-  return { cri, machine: new LocalMachine('/', clock) };
+  return { cri, machine: new LocalMachine(values['root-dir'], clock) };
 }
 
 /** Without the capability the kernel refuses; the agent continues. */

@@ -26,6 +26,8 @@ export interface PodAdmissionOptions {
   readonly pods: () => readonly Pod[];
   /** Whether the runtime has a sandbox or container of the pod with that UID. */
   readonly isKnown: (uid: string) => boolean;
+  /** Why the node rejects pods at the moment; undefined if it does not reject this one. */
+  readonly underPressure: (pod: Pod, isCritical: boolean) => Refusal | undefined;
   /** Whether the pod with that UID is static. */
   readonly isStatic: (uid: string) => boolean;
   /** Ends the pod with that UID, because a critical pod lacks `resource`. */
@@ -55,9 +57,13 @@ export class PodAdmission {
 
   /** Decides whether the pod may run here; unless refused, its requests count from now on. Throws StatusError. */
   async admit(pod: Pod): Promise<AdmissionVerdict> {
-    const { allocations, allowedUnsafeSysctls } = this.#options;
+    const { allocations, allowedUnsafeSysctls, underPressure, isStatic } = this.#options;
     const uid = pod.metadata.uid ?? '';
     const isUnknown = !this.#counts(uid) || this.#waiting.has(uid);
+    if (!this.#counts(uid)) {
+      const pressed = underPressure(pod, isCriticalPod({ pod, isStatic: isStatic(uid) }));
+      if (pressed !== undefined) return { type: 'refused', refusal: pressed };
+    }
     const forbidden = isUnknown ? forbiddenSysctls(pod, allowedUnsafeSysctls) : undefined;
     if (forbidden !== undefined) return { type: 'refused', refusal: forbidden };
     // Before the other checks, and also for pods that already run, as in 1.24.

@@ -397,6 +397,8 @@ export interface ImageService {
   pullImage(image: string, options?: PullOptions): Promise<string>;
   removeImage(image: string): Promise<void>;
   imageFsInfo(): Promise<FilesystemUsage[]>;
+  /** The image of sandboxes by the runtime's configuration; undefined if the runtime does not tell. */
+  sandboxImage(): Promise<string | undefined>;
 }
 
 /** A container runtime. `close` closes the connection; containers continue to run. */

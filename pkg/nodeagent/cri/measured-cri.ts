@@ -164,6 +164,10 @@ export class MeasuredCRI implements CRI {
     return this.#timed('image_fs_info', () => this.#cri.imageFsInfo());
   }
 
+  sandboxImage(): Promise<string | undefined> {
+    return this.#timed('status', () => this.#cri.sandboxImage());
+  }
+
   close(): Promise<void> {
     return this.#cri.close();
   }

@@ -15,8 +15,15 @@ export class PodEvents {
     return { apiVersion: 'v1', kind: 'Pod', name, namespace, uid, resourceVersion };
   }
 
-  pod(pod: Pod, type: EventType, reason: string, message: string): void {
-    this.#recorder.record(this.#reference(pod), type, reason, message);
+  /** `annotations`: of the Event object. */
+  pod(
+    pod: Pod,
+    type: EventType,
+    reason: string,
+    message: string,
+    annotations?: Readonly<Record<string, string>>,
+  ): void {
+    this.#recorder.record(this.#reference(pod), type, reason, message, annotations);
   }
 
   container(pod: Pod, container: Pick<Container, 'name'>, type: EventType, reason: string, message: string): void {

@@ -38,6 +38,7 @@ export class AgentMetrics {
   readonly podStartSeconds: HistogramSeries;
   readonly preemptions: PlainCounter;
   readonly evictions: PlainCounter;
+  readonly evictionStatsAge: PlainHistogram;
   readonly cgroupSeconds: PlainHistogram;
   readonly startedPods: CounterSeries;
   readonly startedPodErrors: CounterSeries;
@@ -119,6 +120,11 @@ export class AgentMetrics {
       'preemption_signal',
     ]);
     this.evictions = counter('evictions', 'Cumulative number of pod evictions by eviction signal', ['eviction_signal']);
+    this.evictionStatsAge = histogram(
+      'eviction_stats_age_seconds',
+      'Time between when stats are collected, and when pod is evicted based on those stats by eviction signal',
+      { labelNames: ['eviction_signal'] },
+    );
     this.cgroupSeconds = histogram(
       'cgroup_manager_duration_seconds',
       'Duration in seconds for cgroup manager operations. Broken down by method.',

@@ -3,7 +3,7 @@
  * the kernel. Each query occupies one of the few threads of this process's file operations, so only a few may be open;
  * further calls get the last known values.
  */
-import { statfs } from 'node:fs/promises';
+import { stat, statfs } from 'node:fs/promises';
 import type { Clock } from '#apimachinery/clock.js';
 
 export interface FilesystemState {
@@ -13,14 +13,22 @@ export interface FilesystemState {
   readonly usedBytes: number;
   readonly inodesFree: number;
   readonly inodes: number;
+  /** Equal for paths on the same device. */
+  readonly device?: string;
 }
 
 /** Queries the kernel; rejects if the path does not exist. */
 export type AskFilesystem = (path: string) => Promise<FilesystemState>;
 
+/** `BTRFS_SUPER_MAGIC` of statfs(2). */
+const btrfsType = 0x9123683e;
+
 export const askKernel: AskFilesystem = async (path) => {
-  const { bsize, bavail, bfree, blocks, ffree, files } = await statfs(path);
+  const { type, bsize, bavail, bfree, blocks, ffree, files } = await statfs(path);
+  const { dev } = await stat(path);
   return {
+    // Each subvolume of btrfs has a device number of its own.
+    device: type === btrfsType ? `btrfs ${blocks}` : String(dev),
     availableBytes: bsize * bavail,
     capacityBytes: bsize * blocks,
     usedBytes: bsize * (blocks - bfree),

@@ -10,10 +10,9 @@ import { messageOf } from '#apimachinery/errors/message.js';
 import { isAlreadyExists, isNotFound } from '#apimachinery/errors/status.js';
 import type { Client, ResourceClient } from '#client/client.js';
 import type { Logger } from '#daemon/log/logger.js';
-import type { CRI, FilesystemUsage, Image } from '#nodeagent/cri/cri.js';
+import type { CRI, Image } from '#nodeagent/cri/cri.js';
 import type { Machine, MachineFacts } from '#nodeagent/node/machine.js';
 import { type NodeEvents, statusEvent, statusEvents } from '#nodeagent/node/node-events.js';
-import type { PressureTracker, Readings } from '#nodeagent/node/pressure.js';
 import {
   isNewer,
   reconcileNode,
@@ -23,6 +22,7 @@ import {
 } from '#nodeagent/node/reconcile-node.js';
 import type { RuntimeNetwork } from '#nodeagent/node/runtime-network.js';
 import { nodeResources, nodeStatus, type Reservations, type Resources } from '#nodeagent/node/status.js';
+import type { PressureCondition } from '#nodeagent/pressure/thresholds.js';
 import type { RuntimeHealth } from '#nodeagent/runtime/health.js';
 
 export interface NodeRegistrarOptions {
@@ -55,7 +55,8 @@ export interface NodeRegistrarOptions {
   readonly health: Pick<RuntimeHealth, 'refresh' | 'problems' | 'networkProblem'>;
   readonly network: RuntimeNetwork;
   readonly events: NodeEvents;
-  readonly pressure: PressureTracker;
+  /** What the node is short of. */
+  readonly pressures: () => readonly PressureCondition[];
 }
 
 /** How long a status waits for the runtime's images and disks; afterwards the last answer counts. */
@@ -88,7 +89,6 @@ export class NodeRegistrar {
   #unschedulable: boolean | undefined;
   readonly #networkBackoff = new Backoff(networkMs);
   readonly #images: LatestValue<readonly Image[]>;
-  readonly #imageDisks: LatestValue<readonly FilesystemUsage[]>;
 
   constructor(options: NodeRegistrarOptions) {
     const { client, clock, log, cri } = options;
@@ -101,7 +101,6 @@ export class NodeRegistrar {
         onFailure: (error) => log.debug({ err: error }, what),
       });
     this.#images = cachedAnswer(() => cri.listImages(), "listing the runtime's images failed");
-    this.#imageDisks = cachedAnswer(() => cri.imageFsInfo(), 'reading the file system of the images failed');
   }
 
   /** Reads the machine's and the runtime's properties. Must be called first. */
@@ -336,13 +335,13 @@ export class NodeRegistrar {
   }
 
   async #status(old: NodeStatus | undefined): Promise<NodeStatus> {
-    const { client, clock, nodeName, maxImages, serverPort, health, pressure } = this.#options;
-    const [images = [], readings] = await Promise.all([this.#images.refresh(), this.#readings(), health.refresh()]);
+    const { client, clock, nodeName, maxImages, serverPort, health, pressures } = this.#options;
+    const [images = []] = await Promise.all([this.#images.refresh(), health.refresh()]);
     if (health.networkProblem === undefined) this.#networkBackoff.reset();
     return nodeStatus({
       dialect: client.dialect,
       facts: this.facts,
-      pressures: pressure.observe(readings, clock.monotonic()),
+      pressures: pressures(),
       resources: withOtherResources(this.#resources, old, client.dialect),
       addresses: [
         ...this.#addresses.map((address) => ({ type: 'InternalIP', address })),
@@ -356,39 +355,6 @@ export class NodeRegistrar {
       old,
       now: formatTime(clock.now()),
     });
-  }
-
-  /** The values that eviction thresholds are compared with. */
-  async #readings(): Promise<Readings> {
-    const { machine, log } = this.#options;
-    const state = await machine.state();
-    const { memoryBytes } = this.facts;
-    const memory = { available: state.memoryAvailableBytes, capacity: memoryBytes };
-    let images: Readings = {};
-    try {
-      const [mounted] = (await this.#imageDisks.refresh()) ?? [];
-      const filesystem = mounted === undefined ? undefined : await machine.filesystem(mounted.mountpoint);
-      if (filesystem !== undefined) {
-        images = {
-          'imagefs.available': { available: filesystem.availableBytes, capacity: filesystem.capacityBytes },
-          'imagefs.inodesFree': { available: filesystem.inodesFree, capacity: filesystem.inodes },
-        };
-      }
-    } catch (error) {
-      log.debug({ err: error }, 'reading the file system of the images failed');
-    }
-    return {
-      ...images,
-      'memory.available': memory,
-      'allocatableMemory.available': memory,
-      'nodefs.available': { available: state.storageAvailableBytes, capacity: state.storageCapacityBytes },
-      // Some file systems create inodes on demand.
-      'nodefs.inodesFree': state.inodes === 0 ? undefined : { available: state.inodesFree, capacity: state.inodes },
-      'pid.available':
-        state.maxProcesses === 0
-          ? undefined
-          : { available: state.maxProcesses - state.processes, capacity: state.maxProcesses },
-    };
   }
 
   /** Events are recorded after the API has the status, so that none is recorded twice. */

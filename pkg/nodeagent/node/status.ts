@@ -5,7 +5,7 @@ import { milliValue, quantityFromMilliValue, quantityFromValue, value } from '#a
 import type { Image } from '#nodeagent/cri/cri.js';
 import { binaryQuantity } from '#nodeagent/node/huge-pages.js';
 import type { MachineFacts } from '#nodeagent/node/machine.js';
-import { type Pressures, thresholdAmount } from '#nodeagent/node/pressure.js';
+import { type PressureCondition, thresholdAmount } from '#nodeagent/pressure/thresholds.js';
 
 /** Resources withheld from pods. Quantities by resource name. */
 export interface Reservations {
@@ -64,7 +64,7 @@ export function nodeResources(facts: MachineFacts, maxPods: number, reserved: Re
 export interface NodeStatusInput {
   readonly dialect: Dialect;
   readonly facts: MachineFacts;
-  readonly pressures: Pressures;
+  readonly pressures: readonly PressureCondition[];
   readonly resources: Resources;
   readonly addresses: readonly { type: string; address: string }[];
   readonly runtimeVersion: string;
@@ -86,19 +86,18 @@ function condition(type: string, bad: boolean, texts: { reason: [string, string]
 
 function conditions(input: NodeStatusInput): Omit<NodeCondition, 'lastHeartbeatTime' | 'lastTransitionTime'>[] {
   const { dialect, facts, pressures, notReady } = input;
-  const { memory, disk, pid } = pressures;
   const agent = dialect.components.nodeAgent;
   const has = (reason: string) => reason;
   return [
-    condition('MemoryPressure', memory, {
+    condition('MemoryPressure', pressures.includes('MemoryPressure'), {
       reason: [`${title(agent)}HasSufficientMemory`, `${title(agent)}HasInsufficientMemory`],
       message: [`${agent} has sufficient memory available`, `${agent} has insufficient memory available`],
     }),
-    condition('DiskPressure', disk, {
+    condition('DiskPressure', pressures.includes('DiskPressure'), {
       reason: [`${title(agent)}HasNoDiskPressure`, `${title(agent)}HasDiskPressure`],
       message: [`${agent} has no disk pressure`, `${agent} has disk pressure`],
     }),
-    condition('PIDPressure', pid, {
+    condition('PIDPressure', pressures.includes('PIDPressure'), {
       reason: [`${title(agent)}HasSufficientPID`, `${title(agent)}HasInsufficientPID`],
       message: [`${agent} has sufficient PID available`, `${agent} has insufficient PID available`],
     }),

@@ -131,8 +131,8 @@ export const generalOptions = {
   'pod-infra-container-image': {
     type: 'string',
     section: 'General',
-    inert: 'the agent removes no images, and the runtime chooses the image of sandboxes',
-    meaning: 'Pause image, which image garbage collection keeps.',
+    meaning:
+      'Pause image, which image garbage collection keeps; empty: the one in the configuration of the runtime, which chooses it.',
   },
   'image-credential-provider-bin-dir': {
     type: 'string',

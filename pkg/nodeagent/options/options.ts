@@ -147,6 +147,10 @@ function amountErrors(
       ? []
       : [`${label(name)}: ${signal}: percentage ${amount} must be between 0% and 100%`];
   }
+  // A threshold of 0 would never be crossed.
+  const isPositive = isQuantity(amount) && quantitySign(amount) > 0;
+  if (isQuantity(amount) && !isPositive && name !== 'eviction-minimum-reclaim')
+    return [`${label(name)}: eviction threshold ${signal} must be positive: ${amount}`];
   return isQuantity(amount) && quantitySign(amount) >= 0
     ? []
     : [`${label(name)}: ${signal}: ${JSON.stringify(amount)} must be a percentage or a quantity that is not negative`];

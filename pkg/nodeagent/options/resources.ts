@@ -193,33 +193,31 @@ export const resourcesOptions = {
     section: 'Eviction',
     configField: 'evictionHard',
     meaning:
-      'Thresholds at which the node is under pressure, `signal<quantity`, comma separated. Nothing is evicted yet.',
+      'Thresholds at which the node is under pressure and evicts pods at once, `signal<quantity`, comma separated; a quantity may be a percentage.',
   },
   'eviction-soft': {
     type: 'string',
     section: 'Eviction',
     configField: 'evictionSoft',
-    meaning: 'Thresholds that set pressure conditions like the hard ones. Nothing is evicted yet.',
+    meaning: 'Thresholds at which the node is under pressure, and evicts pods after a grace period.',
   },
   'eviction-soft-grace-period': {
     type: 'map',
     section: 'Eviction',
     configField: 'evictionSoftGracePeriod',
-    inert: 'the agent evicts no pods',
-    meaning: 'Grace periods of soft eviction thresholds, by signal.',
+    meaning: 'How long each soft threshold must be crossed before pods are evicted, by signal.',
   },
   'eviction-minimum-reclaim': {
     type: 'map',
     section: 'Eviction',
     configField: 'evictionMinimumReclaim',
-    meaning: 'Amount above a threshold at which a pressure counts as resolved.',
+    meaning: 'Amount above a threshold that eviction must reach once it has begun, by signal.',
   },
   'eviction-max-pod-grace-period': {
     type: 'int',
     section: 'Eviction',
     configField: 'evictionMaxPodGracePeriod',
-    inert: 'the agent evicts no pods',
-    meaning: 'Maximum grace period of evicted pods, in seconds.',
+    meaning: 'Grace period of pods that a soft threshold evicts, in seconds; 0: their own.',
   },
   'eviction-pressure-transition-period': {
     type: 'duration',
@@ -232,14 +230,13 @@ export const resourcesOptions = {
     type: 'bool',
     section: 'Eviction',
     configField: 'kernelMemcgNotification',
-    inert: 'the agent measures memory periodically',
-    meaning: 'Use kernel notifications of memory thresholds.',
+    meaning:
+      'Notice crossed memory thresholds within a second, by reading the counters of the kernel each second, instead of every 10 seconds.',
   },
   'experimental-kernel-memcg-notification': {
     type: 'bool',
     section: 'Eviction',
     deprecated: 'will be removed in 1.24 or later',
-    inert: 'the agent measures memory periodically',
     meaning: 'Older form of --kernel-memcg-notification.',
   },
   'max-open-files': {

@@ -192,7 +192,7 @@ class Walk {
       sandboxes: [...this.#sandboxes],
       containers: [...this.#containers],
     };
-    return { pod: this.#pod, runtime, verdicts: this.#verdicts, hashAnnotation };
+    return { pod: this.#pod, runtime, verdicts: this.#verdicts, hashAnnotation, keptDead: 1 };
   }
 
   #apply(task: Task): void {

@@ -33,6 +33,9 @@ export interface PodManagerOptions {
   readonly newWorker: (pod: Pod) => PodWorker;
 }
 
+/** `over`: nothing of the pod runs. */
+export type EvictionProgress = 'begun' | 'ending' | 'over';
+
 export class PodManager {
   readonly #options: PodManagerOptions;
   readonly #workers = new Map<string, PodWorker>();
@@ -120,6 +123,20 @@ export class PodManager {
   /** Fails a pod whose resources the node needs. False if it is already ending. */
   condemn(uid: string, failure: PodFailure): boolean {
     return this.#workers.get(uid)?.condemn(failure) ?? false;
+  }
+
+  /** Fails a pod whose resources the node needs; a second time does nothing, except that it may end sooner. */
+  evict(uid: string, failure: PodFailure): EvictionProgress {
+    const worker = this.#workers.get(uid);
+    if (worker === undefined || worker.stage === 'ended') return 'over';
+    const isRepeated = worker.isEvicted;
+    worker.condemn(failure);
+    return isRepeated ? 'ending' : 'begun';
+  }
+
+  /** How far the pod is; undefined if the node does not have it. */
+  progress(uid: string): Pick<PodWorker, 'stage' | 'isEvicted'> | undefined {
+    return this.#workers.get(uid);
   }
 
   /** The pods that have a worker, in their sources' last version. */

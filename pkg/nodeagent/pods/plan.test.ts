@@ -329,7 +329,9 @@ for (const row of table) {
   t.test(row.name, async (t) => {
     const verdicts = new Map(Object.entries(row.verdicts ?? {}));
     t.same(
-      describePlan(plan({ pod: pod(row.spec, row.status), runtime: row.runtime, verdicts, hashAnnotation })),
+      describePlan(
+        plan({ pod: pod(row.spec, row.status), runtime: row.runtime, verdicts, hashAnnotation, keptDead: 1 }),
+      ),
       row.expected,
     );
   });
@@ -341,6 +343,18 @@ t.test("a sandbox must match the pod's host networking", async (t) => {
     runtime: runtime([{ name: 'a', state: 'running' }]),
     verdicts: new Map(),
     hashAnnotation,
+    keptDead: 1,
   });
   t.same(describePlan(result), ['sandbox 1', 'kill a-0', 'start a 1']);
+});
+
+t.test('as many exited runs are kept as the options ask for', async (t) => {
+  const runs = [4, 3, 2, 1, 0].map((attempt): Run => ({ name: 'a', attempt, state: attempt === 4 ? 'running' : 1 }));
+  for (const [keptDead, expected] of [
+    [1, ['remove a-2', 'remove a-1', 'remove a-0']],
+    [3, ['remove a-0']],
+  ] as const) {
+    const input = { pod: pod(), verdicts: new Map(), hashAnnotation, keptDead };
+    t.same(describePlan(plan({ ...input, runtime: runtime(runs) })), expected, `${keptDead} runs`);
+  }
 });

@@ -23,6 +23,8 @@ export interface PlanInput {
   readonly verdicts: ReadonlyMap<string, Verdict>;
   /** Annotation that carries a container's hash. */
   readonly hashAnnotation: string;
+  /** Exited runs kept of each container besides the newest; at least one, for `lastState` and `--previous`. */
+  readonly keptDead: number;
 }
 
 export interface ContainerStart {
@@ -54,9 +56,6 @@ export type PodPlan =
       readonly remove: readonly RuntimeContainer[];
       readonly removeSandboxes: readonly PodSandboxStatus[];
     };
-
-/** Exited containers kept per name besides the newest, for `lastState` and `--previous`. */
-const keptDead = 1;
 
 function isOver(container: RuntimeContainer): boolean {
   return container.state === 'CONTAINER_EXITED';
@@ -177,7 +176,7 @@ function strays({ runtime }: PlanInput): ContainerKill[] {
 }
 
 function leftovers(input: PlanInput): Pick<Extract<PodPlan, { type: 'run' }>, 'remove' | 'removeSandboxes'> {
-  const { runtime } = input;
+  const { runtime, keptDead } = input;
   const remove: RuntimeContainer[] = [];
   const names = new Set(runtime.containers.map((container) => container.metadata.name));
   for (const name of names) {

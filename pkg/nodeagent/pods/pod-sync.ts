@@ -7,6 +7,7 @@ import type { PodSandboxStatus, RuntimeService } from '#nodeagent/cri/cri.js';
 import type { PodEvents } from '#nodeagent/events/pod-events.js';
 import type { LogFiles } from '#nodeagent/logs/log-files.js';
 import type { LogLinks } from '#nodeagent/logs/log-links.js';
+import { removeLog } from '#nodeagent/logs/remove-log.js';
 import { type ContainerKiller, defaultGraceSeconds } from '#nodeagent/pods/container-killer.js';
 import type { ContainerStarter } from '#nodeagent/pods/container-starter.js';
 import { type Input, maxRetryMs, type PodFailure } from '#nodeagent/pods/lifecycle.js';
@@ -34,7 +35,7 @@ export interface SyncServices {
   readonly volumes: Pick<PodVolumes, 'setUp' | 'mounted'>;
   readonly verifier: Pick<StatusVerifier, 'container'>;
   readonly cri: Pick<RuntimeService, 'removeContainer' | 'stopPodSandbox' | 'removePodSandbox'>;
-  readonly logFiles: Pick<LogFiles, 'remove'>;
+  readonly logFiles: Pick<LogFiles, 'list' | 'remove'>;
   readonly logLinks?: Pick<LogLinks, 'remove'>;
   readonly sandboxes: SandboxStarter;
   readonly containers: ContainerStarter;
@@ -43,6 +44,8 @@ export interface SyncServices {
   readonly node: () => NodeFacts;
   /** Annotation that carries a container's hash. */
   readonly hashAnnotation: string;
+  /** Exited runs kept of each container besides the newest. */
+  readonly keptDead: number;
 }
 
 /** Parts that a pod's sync shares with its other tasks. */
@@ -191,7 +194,13 @@ export class PodSync {
     const { prober, hashAnnotation, statuses } = this.#services;
     const pod = statuses.latest(this.#pod());
     prober.sync(pod, runtime);
-    const next = plan({ pod, runtime, verdicts: prober.verdicts(this.#uid), hashAnnotation });
+    const next = plan({
+      pod,
+      runtime,
+      verdicts: prober.verdicts(this.#uid),
+      hashAnnotation,
+      keptDead: this.#services.keptDead,
+    });
     return { type: 'planned', plan: next, wakeAt };
   }
 
@@ -231,7 +240,7 @@ export class PodSync {
       this.#nextAttempt.set(container.metadata.name, container.metadata.attempt + 1);
     }
     await this.#services.cri.removeContainer(container.id);
-    if (container.logPath !== '') await this.#services.logFiles.remove(container.logPath);
+    await removeLog(this.#services.logFiles, container.logPath);
     const { name: pod = '', namespace = '' } = this.#pod().metadata;
     await this.#services.logLinks?.remove({ pod, namespace, container: container.metadata.name, id: container.id });
     this.#reporter.forget(container.id);

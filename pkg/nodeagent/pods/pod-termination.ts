@@ -62,9 +62,9 @@ export class PodTermination {
     const { observer, events, prober, killer, volumes, cgroups } = this.#services;
     const pod = this.#pod();
     if (failure !== undefined) {
-      const { reason, message, isRefusal = false, isEviction = false } = failure;
+      const { reason, message, isRefusal = false, isEviction = false, isRecorded = false } = failure;
       this.#reporter.failed(isRefusal ? { ...failure, message: `Pod ${message}` } : failure);
-      events.pod(pod, isRefusal || isEviction ? 'Warning' : 'Normal', reason, message);
+      if (!isRecorded) events.pod(pod, isRefusal || isEviction ? 'Warning' : 'Normal', reason, message);
     }
     prober.remove(this.#uid);
     const runtime = await observer.refresh(this.#uid);

@@ -49,6 +49,9 @@ const slowSyncMs = 150;
 /** Phases with a running task. */
 const workingPhases: ReadonlySet<State['phase']> = new Set(['syncing', 'interrupted', 'finishing', 'terminating']);
 
+/** Phases after which nothing of the pod is left. */
+const endingPhases: ReadonlySet<State['phase']> = new Set(['interrupted', 'terminating', 'terminationDelayed']);
+
 export class PodWorker {
   readonly uid: string;
   readonly #clock: Clock;
@@ -62,6 +65,7 @@ export class PodWorker {
   #state: State = initialState;
   #work: Promise<void> = Promise.resolve();
   #wakeUp: Timer | undefined;
+  #isEvicted = false;
   #slowSync: Timer | undefined;
   #resync: Timer | undefined;
 
@@ -103,11 +107,26 @@ export class PodWorker {
     this.#handle({ type: 'end', ending: { graceSeconds: podGraceSeconds(this.#pod), forgotten: true } });
   }
 
-  /** Fails a pod whose resources the node needs. False if it is already ending. */
+  /** `ending`: everything of the pod is being removed; `ended`: nothing of it runs or will run. */
+  get stage(): 'live' | 'ending' | 'ended' {
+    const { phase } = this.#state;
+    if (phase === 'finished' || phase === 'gone') return 'ended';
+    return endingPhases.has(phase) ? 'ending' : 'live';
+  }
+
+  /** The node has failed the pod because it needs its resources. */
+  get isEvicted(): boolean {
+    return this.#isEvicted;
+  }
+
+  /** Fails a pod whose resources the node needs. False if it is already ending; it then ends sooner. */
   condemn(failure: PodFailure): boolean {
     const { phase } = this.#state;
     const isFirst = this.#operations.condemn(failure);
-    this.poke();
+    this.#isEvicted ||= failure.isEviction === true;
+    if (endingPhases.has(phase) && failure.graceSeconds !== undefined)
+      this.#handle({ type: 'end', ending: { graceSeconds: failure.graceSeconds, forgotten: false } });
+    else this.poke();
     // Stop waiting for images and hooks.
     if (isFirst && phase === 'syncing') this.#interrupt.abort();
     return isFirst && (phase === 'resting' || phase === 'syncing');

@@ -64,7 +64,7 @@ export class StatsSummary {
       nowMs,
       now: formatTime(nowMs),
       storage: onlyCpuAndMemory ? undefined : await this.#storage.usage(all),
-      rootfs: onlyCpuAndMemory ? undefined : await machine.filesystem('/'),
+      rootfs: onlyCpuAndMemory ? undefined : await machine.nodeFilesystem(),
       images: onlyCpuAndMemory ? undefined : await this.#images(),
     };
     const summary = { node: await this.#node(round), pods: all.map((pod) => this.#pod(pod, round)) };

@@ -62,6 +62,11 @@ export class SimulatedImages implements ImageService {
     return Promise.resolve();
   }
 
+  /** Simulated sandboxes have none. */
+  sandboxImage(): Promise<undefined> {
+    return Promise.resolve(undefined);
+  }
+
   imageFsInfo(): Promise<FilesystemUsage[]> {
     const usedBytes = this.#images.size * imageBytes;
     return Promise.resolve([

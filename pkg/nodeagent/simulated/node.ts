@@ -122,12 +122,20 @@ export class SimulatedMachine implements Machine {
     return Promise.resolve(this.#topology ?? uniformTopology(this.#facts.cpus, this.#facts.memoryBytes));
   }
 
+  async memoryAvailableBytes(): Promise<number> {
+    return (await this.state()).memoryAvailableBytes;
+  }
+
   usage(): Promise<undefined> {
     return Promise.resolve(undefined);
   }
 
   /** A simulated machine has no files. */
   filesystem(): Promise<undefined> {
+    return Promise.resolve(undefined);
+  }
+
+  nodeFilesystem(): Promise<undefined> {
     return Promise.resolve(undefined);
   }
 

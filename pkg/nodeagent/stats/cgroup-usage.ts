@@ -53,6 +53,12 @@ export interface CgroupUsage {
   readonly maxThreads: number | undefined;
 }
 
+export interface CgroupMemory {
+  readonly workingSetBytes: number;
+  /** Undefined without limit. */
+  readonly limitBytes: number | undefined;
+}
+
 export interface CgroupReaderOptions {
   /** `/sys/fs/cgroup`. */
   readonly mountPoint: string;
@@ -75,6 +81,21 @@ export class CgroupReader {
   /** `path`: in the hierarchy, such as `/pods/burstable/pod1`. Undefined if the cgroup does not exist. */
   usage(path: string): Promise<CgroupUsage | undefined> {
     return this.#options.version === 2 ? this.#version2(path) : this.#version1(path);
+  }
+
+  /** Part of `usage`, from few files. Undefined if the cgroup does not exist. */
+  async memory(path: string): Promise<CgroupMemory | undefined> {
+    const { mountPoint, version } = this.#options;
+    const names =
+      version === 2
+        ? ['memory.current', 'memory.stat', 'memory.max']
+        : ['memory.usage_in_bytes', 'memory.stat', 'memory.limit_in_bytes'];
+    const folder = join(mountPoint, version === 2 ? '' : 'memory', path);
+    const [inUse, stat, limit] = await Promise.all(names.map((name) => readIfExists(join(folder, name))));
+    const usageBytes = parseNumber(inUse);
+    if (usageBytes === undefined || stat === undefined) return undefined;
+    const inactive = parseFields(stat)(version === 2 ? 'inactive_file' : 'total_inactive_file');
+    return { workingSetBytes: Math.max(0, usageBytes - inactive), limitBytes: limitOf(limit) };
   }
 
   /** Process IDs without child cgroups; skips those of another PID namespace. */

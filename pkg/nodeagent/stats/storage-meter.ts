@@ -82,6 +82,13 @@ export class StorageMeter {
     return this.#usage;
   }
 
+  /** Like `usage`, but measures the pods now, however long it takes. */
+  async measure(pods: readonly Pod[]): Promise<ReadonlyMap<string, StorageUsage>> {
+    const { podDir } = this.#options;
+    if (podDir !== undefined) await Promise.all(pods.map((pod) => this.#measure(pod, podDir)));
+    return this.#usage;
+  }
+
   #measure(pod: Pod, podDir: (uid: string) => string): Promise<void> {
     const uid = pod.metadata.uid ?? '';
     const running = this.#measuring.get(uid);

@@ -27,6 +27,7 @@ import type {
 } from '#nodeagent/cri/cri.js';
 import { CRIError, isCRIError } from '#nodeagent/cri/errors.js';
 import {
+  configuredSandboxImage,
   decodeContainer,
   decodeContainerStatus,
   decodeFilesystem,
@@ -251,6 +252,12 @@ export class GrpcCRI implements CRI {
 
   async imageFsInfo(): Promise<FilesystemUsage[]> {
     return list((await this.#images.call(`${images}/ImageFsInfo`, {}))['imageFilesystems']).map(decodeFilesystem);
+  }
+
+  /** containerd tells its configuration; runtimes that do not pin the image themselves. */
+  async sandboxImage(): Promise<string | undefined> {
+    const m = await this.#runtime.call(`${runtime}/Status`, { verbose: true });
+    return configuredSandboxImage((m['info'] as Message | null)?.['config']);
   }
 
   close(): Promise<void> {

@@ -188,3 +188,17 @@ export function decodeStats(m: Message): ContainerStats {
     writableLayerInodesUsed: wrapped(layer['inodesUsed']),
   };
 }
+
+/** `config`: the text in the runtime's status, JSON with containerd. */
+export function configuredSandboxImage(config: unknown): string | undefined {
+  if (typeof config !== 'string') return undefined;
+  try {
+    const parsed: unknown = JSON.parse(config);
+    const image = typeof parsed === 'object' && parsed !== null && 'sandboxImage' in parsed ? parsed.sandboxImage : '';
+    return typeof image === 'string' && image !== '' ? image : undefined;
+  } catch (error) {
+    // Other runtimes have other formats.
+    if (error instanceof SyntaxError) return undefined;
+    throw error;
+  }
+}

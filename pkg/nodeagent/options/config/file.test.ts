@@ -253,15 +253,15 @@ t.test('fields without effect are warned about', async (t) => {
   const warnings = apply({
     shutdownGracePeriod: '10s',
     hairpinMode: 'none',
-    imageMinimumGCAge: '5m',
+    volumePluginDir: '/plugins',
     maxPods: 5,
   }).warnings;
   t.same(
     warnings.map((text) => text.split(':')[1]),
     [
       ' field hairpinMode has no effect',
-      ' field imageMinimumGCAge has no effect',
       ' field shutdownGracePeriod has no effect',
+      ' field volumePluginDir has no effect',
     ],
   );
   const gates = apply({ featureGates: { NodeSwap: true, APIServerTracing: true } }).warnings;
