@@ -1,4 +1,7 @@
-/** A real etcd for tests: on free loopback ports, in a temporary directory, ended by its pid. */
+/**
+ * A real etcd for tests: on free loopback ports, in a temporary directory, ended by its pid. TEST_ETCD names another
+ * version's program.
+ */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { rmSync } from 'node:fs';
@@ -31,7 +34,7 @@ export interface TestEtcdOptions {
   readonly tls?: { readonly ca: string; readonly certificate: string; readonly privateKey: string };
 }
 
-const binary = '/usr/bin/etcd';
+const program = process.env['TEST_ETCD'] ?? '/usr/bin/etcd';
 const startTimeoutMs = 30_000;
 
 /** Address of a member. */
@@ -93,7 +96,7 @@ async function startMember(options: TestEtcdOptions, at: number, members: readon
     await exited;
   };
   const start = async () => {
-    const starting = spawn(binary, args, { stdio: ['ignore', 'ignore', 'pipe'] });
+    const starting = spawn(program, args, { stdio: ['ignore', 'ignore', 'pipe'] });
     child = starting;
     let output = '';
     starting.stderr?.on('data', (text: Buffer) => {
