@@ -104,9 +104,7 @@ void t.test('a transforming store meets the store contract', async (t) => {
   const alive = setInterval(() => {}, 60_000);
   t.teardown(() => clearInterval(alive));
   const transformer = new CipherTransformer(valueCipher('aesgcm', randomBytes(32), randomBytes));
-  await storeContract(
-    t,
-    () => new TransformingStore(new MemoryStore({ clock: realClock }), transformer),
-    (value, key) => transformer.toStorage(value, key),
-  );
+  await storeContract(t, () => new TransformingStore(new MemoryStore({ clock: realClock }), transformer), {
+    stored: (value, key) => transformer.toStorage(value, key),
+  });
 });

@@ -193,11 +193,21 @@ export function readConditionalWriteResponse(reader: WireReader): EtcdWriteRespo
     else if (reader.field === 2) succeeded = reader.bool();
     else if (reader.field === 3) {
       const op = reader.message();
-      while (op.next()) if (op.field === 1) reads.push(readRangeResponse(op.message()).kvs[0]);
+      while (op.next()) {
+        if (op.field === 1) reads.push(readRangeResponse(op.message()).kvs[0]);
+        // kine deletes keys that never were.
+        else if (op.field === 3 && readDeleted(op.message()) === 0) succeeded = false;
+      }
     }
   }
   const guardRevisions = reads.slice(1).map((kv) => kv?.modRevision ?? 0n);
   return { succeeded, revision, current: reads[0], guardRevisions };
+}
+
+/** Number of deleted keys. */
+function readDeleted(reader: WireReader): number {
+  while (reader.next()) if (reader.field === 2) return reader.number();
+  return 0;
 }
 
 /** The revision of any response: its header is field 1. */

@@ -1,5 +1,5 @@
 /**
- * The store on etcd 3.4 or newer.
+ * The store on etcd 3.4 or newer, or on kine.
  * Uses gRPC directly: client libraries that repeat calls by themselves would also repeat conditional writes, and report
  * a completed write as a conflict.
  */
@@ -28,9 +28,9 @@ import {
   type EtcdRange,
   type EtcdWrite,
   leaseGrantRequest,
-  putRequest,
   rangeRequest,
 } from '#storage/etcd/requests.js';
+import { kineWarning, readServerKind, type ServerKind } from '#storage/etcd/server-kind.js';
 import { progressKey } from '#storage/own-keys.js';
 import { prefixEnd } from '#storage/sorted-map.js';
 import {
@@ -45,6 +45,7 @@ import {
   type WriteOptions,
   type WriteResult,
 } from '#storage/store.js';
+import { WritesApart } from '#storage/writes-apart.js';
 
 export interface EtcdStoreOptions {
   /** `http://127.0.0.1:2379`, `https://…`; at least one. */
@@ -87,6 +88,11 @@ export class EtcdStore implements Store {
   readonly #leases: LeasePool;
   readonly #newest: SharedRead<Revision>;
   readonly #stop = new AbortController();
+  /** Writes with guards on a server that joins no keys. */
+  readonly #apart: WritesApart;
+  #server: ServerKind | undefined;
+  /** Revision of the progress key in the last response; 0: it does not exist. */
+  #progressAt: Revision = 0n;
   /** The newest revision in any response. */
   #seen: Revision = 0n;
 
@@ -104,6 +110,7 @@ export class EtcdStore implements Store {
       reuseMaxSeconds: options.leaseReuseSeconds ?? defaultLeaseReuseSeconds,
       retired: options.leaseRetired ?? (() => {}),
     });
+    this.#apart = new WritesApart({ storeOf: () => this, own: this, log: this.#log });
     const start = `${this.#root}/`;
     const end = prefixEnd(start);
     this.#hub = new Hub({
@@ -204,7 +211,8 @@ export class EtcdStore implements Store {
 
   /** A quorum read of a key that need not exist: only the response's header is used. */
   async #readRevision(how: Pick<Call<Revision>, 'repeatable' | 'prompt' | 'signal'>): Promise<Revision> {
-    const request = rangeRequest({ start: this.#root, keysOnly: true });
+    const server = this.#server ?? (await this.#ask(how.signal));
+    const request = rangeRequest({ start: this.#root + server.revisionKey, keysOnly: true });
     const revision = await this.#call({ path: `${kv}Range`, request, read: readRevision, ...how });
     this.#see(revision);
     return revision;
@@ -235,7 +243,15 @@ export class EtcdStore implements Store {
     }
   }
 
-  async #write(
+  async #write(key: string, expected: Revision, write: EtcdWrite, options: DeleteOptions): Promise<WriteResult> {
+    const { guards = [], signal } = options;
+    if (guards.length === 0 || (this.#server ?? (await this.#ask(signal))).joinsKeys) {
+      return this.#writeAtOnce(key, expected, write, options);
+    }
+    return this.#apart.write(guards, signal, () => this.#writeAtOnce(key, expected, write, { ...options, guards: [] }));
+  }
+
+  async #writeAtOnce(
     key: string,
     expected: Revision,
     write: EtcdWrite,
@@ -265,7 +281,8 @@ export class EtcdStore implements Store {
 
   #follow(watch: WatchOptions): AsyncIterable<UpstreamBatch> {
     const { clock, random } = this.#options;
-    return upstream({ ...watch, connection: this.#connection, clock, random, log: this.#log });
+    const server = async () => this.#server ?? (await this.#ask());
+    return upstream({ ...watch, connection: this.#connection, server, clock, random, log: this.#log });
   }
 
   /** A watch of its own, for ranges outside the root and for previous values. */
@@ -277,14 +294,33 @@ export class EtcdStore implements Store {
     }
   }
 
+  /** Conditionally, as kine drops other writes of an existing key. */
   async #writeProgress(): Promise<Revision> {
-    const request = putRequest(this.#root + progressKey, nothing);
+    const key = this.#root + progressKey;
     try {
-      return await this.#call({ path: `${kv}Put`, request, read: readRevision, repeatable: true });
+      for (;;) {
+        const request = conditionalWriteRequest({
+          ...{ key, expected: this.#progressAt },
+          write: { type: 'put', value: nothing },
+        });
+        const read = readConditionalWriteResponse;
+        const answer = await this.#call({ path: `${kv}Txn`, request, read, repeatable: true });
+        this.#progressAt = answer.succeeded ? answer.revision : (answer.current?.modRevision ?? 0n);
+        if (answer.succeeded) return answer.revision;
+      }
     } catch (err) {
       if (!this.#stop.signal.aborted) this.#log.info({ err }, 'cannot write the progress key');
       return 0n;
     }
+  }
+
+  /** Finds out what answers. */
+  async #ask(signal?: Cancellation): Promise<ServerKind> {
+    const request = rangeRequest({ start: this.#root, keysOnly: true });
+    const server = await this.#call({ path: `${kv}Range`, request, read: readServerKind, repeatable: true, signal });
+    if (this.#server === undefined && server.name === 'kine') this.#log.warn(kineWarning);
+    this.#server ??= server;
+    return server;
   }
 
   #call<T>(call: Call<T>): Promise<T> {

@@ -14,6 +14,7 @@ import type { EtcdConnection } from '#storage/etcd/connection.js';
 import { translateEtcdError } from '#storage/etcd/errors.js';
 import type { GrpcStream } from '#storage/etcd/grpc/call.js';
 import { watchCreateRequest } from '#storage/etcd/requests.js';
+import type { ServerKind } from '#storage/etcd/server-kind.js';
 import { Subscription, SubscriptionIndex } from '#storage/etcd/subscription.js';
 import { type Revision, StoreError, type StoreEvent, type WatchMessage, type WatchOptions } from '#storage/store.js';
 
@@ -242,6 +243,8 @@ export interface UpstreamOptions {
   readonly end: string;
   readonly fromRevision: Revision;
   readonly previous?: boolean;
+  /** Called before each watch; after a rejection the watch is tried again. */
+  readonly server: () => Promise<ServerKind>;
   readonly signal: AbortSignal;
 }
 
@@ -252,6 +255,7 @@ export interface UpstreamBatch {
 }
 
 const watchPath = '/etcdserverpb.Watch/Watch';
+const noValue = Buffer.alloc(0);
 const reconnectBaseMs = 20;
 const reconnectMaxMs = 1000;
 
@@ -262,7 +266,7 @@ const reconnectMaxMs = 1000;
  * Ends when the signal aborts; throws `compacted` if history is gone.
  */
 export async function* upstream(options: UpstreamOptions): AsyncGenerator<UpstreamBatch, void, void> {
-  const { connection, clock, random, log, start, end, previous = false, signal } = options;
+  const { connection, clock, random, log, start, end, previous = false, server, signal } = options;
   let next = options.fromRevision;
   /** Backoff since the last response. */
   let backoff: Backoff | undefined;
@@ -273,13 +277,11 @@ export async function* upstream(options: UpstreamOptions): AsyncGenerator<Upstre
     while (!signal.aborted) {
       let failed = () => {};
       try {
+        const { watchFrom, ordersProgress } = await server();
         const opened = await connection.open(watchPath);
         ({ stream, failed } = opened);
         if (signal.aborted) return;
-        // Start one revision early: etcd before 3.5.18 omits a deletion at the exact revision of a compaction, and a
-        // watch that starts there would miss it without an error.
-        const fromRevision = next > 1n ? next - 1n : 1n;
-        stream.write(watchCreateRequest({ start, end, fromRevision, previous }));
+        stream.write(watchCreateRequest({ start, end, fromRevision: watchFrom(next), previous }));
         let parts: EtcdEvent[] = [];
         // Reading message by message lets gRPC's flow control slow etcd down for a slow reader.
         for await (const bytes of stream) {
@@ -287,10 +289,10 @@ export async function* upstream(options: UpstreamOptions): AsyncGenerator<Upstre
           if (response.canceled) throw canceled(response);
           if (response.created) continue;
           parts = parts.length === 0 ? response.events : parts.concat(response.events);
-          if (response.fragment) continue;
+          if (response.fragment || (parts.length === 0 && !ordersProgress)) continue;
           backoff = undefined;
           const revision = parts[parts.length - 1]?.kv.modRevision ?? response.revision;
-          const events = parts.filter(({ kv }) => kv.modRevision >= next).map(storeEvent);
+          const events = parts.filter(({ kv }) => kv.modRevision >= next).map((part) => storeEvent(part, previous));
           parts = [];
           if (revision < next) continue;
           next = revision + 1n;
@@ -323,8 +325,9 @@ function canceled(response: EtcdWatchResponse): StoreError {
   return new StoreError('unavailable', response.cancelReason || 'etcd canceled the watch');
 }
 
-function storeEvent({ deleted, kv, previous }: EtcdEvent): StoreEvent {
-  const before = previous && { previous };
-  if (deleted) return { type: 'delete', kv, ...before };
+/** kine tells previous values unasked, and the deleted value as the deletion's. */
+function storeEvent({ deleted, kv, previous }: EtcdEvent, withPrevious: boolean): StoreEvent {
+  const before = withPrevious && previous && { previous };
+  if (deleted) return { type: 'delete', kv: kv.value.length === 0 ? kv : { ...kv, value: noValue }, ...before };
   return { type: 'put', kv, created: kv.createRevision === kv.modRevision, ...before };
 }

@@ -27,6 +27,7 @@ import {
   leaseRevokeRequest,
   rangeRequest,
 } from '#storage/etcd/requests.js';
+import { readServerKind } from '#storage/etcd/server-kind.js';
 import { StoreError } from '#storage/store.js';
 
 /** The record of leader election, stored as JSON. */
@@ -119,6 +120,7 @@ export class EtcdLeaderLock {
   }
 
   async #acquire(record: LockRecord, signal: AbortSignal): Promise<void> {
+    await this.#refuseWithoutLeases(signal);
     const request = leaseGrantRequest(record.leaseDurationSeconds);
     const path = '/etcdserverpb.Lease/LeaseGrant';
     // A lease that stays unused expires, so the call may be repeated.
@@ -140,6 +142,17 @@ export class EtcdLeaderLock {
     throw new StoreError(
       'unavailable',
       `${this.#seen?.record.holderIdentity ?? 'another candidate'} acquired the lock first`,
+    );
+  }
+
+  async #refuseWithoutLeases(signal: AbortSignal): Promise<void> {
+    const request = rangeRequest({ start: this.#key, keysOnly: true });
+    const path = '/etcdserverpb.KV/Range';
+    const server = await this.#connection.call({ path, request, read: readServerKind, repeatable: true, signal });
+    if (server.keepsLeases) return;
+    throw new StoreError(
+      'unavailable',
+      `the store is ${server.name}, which cannot keep a lease alive: use --leader-elect-resource-lock=leases`,
     );
   }
 

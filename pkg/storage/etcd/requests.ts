@@ -125,10 +125,15 @@ export function rangeRequest(range: EtcdRange): Buffer {
 function rangeMessage(range: EtcdRange): WireWriter {
   return new WireWriter()
     .bytes(1, range.start)
-    .bytes(2, range.end ?? '')
+    .bytes(2, isOneKey(range) ? '' : (range.end ?? ''))
     .int(3, range.limit ?? 0)
     .int(4, range.revision ?? 0n)
     .bool(8, range.keysOnly ?? false);
+}
+
+/** kine takes the end of a range for a prefix, so that one key must have none. */
+function isOneKey({ start, end }: EtcdRange): boolean {
+  return end?.length === start.length + 1 && end.endsWith('\0') && end.startsWith(String(start));
 }
 
 /** The write of a transaction whose condition holds. */
@@ -183,11 +188,6 @@ function requestOp(key: Buffer, write: EtcdWrite): WireWriter {
     .int(3, write.lease ?? 0n)
     .bool(6, write.keepLease ?? false);
   return new WireWriter().message(2, put);
-}
-
-/** An unconditional put. */
-export function putRequest(key: string, value: Buffer): Buffer {
-  return new WireWriter().bytes(1, key).bytes(2, value).finish();
 }
 
 export function compactionRequest(revision: Revision): Buffer {

@@ -1,0 +1,134 @@
+/** Database servers for tests: on free loopback ports, in temporary directories, ended by their pids. */
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { chmodSync, chownSync, existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { freePort } from '#test/free-port.js';
+
+export interface TestDatabases {
+  /** The address of a new database, in the form that kine takes. */
+  address(name: string): string;
+  stop(): Promise<void>;
+}
+
+/** The user of the servers, which refuse to run as root: nobody. */
+const user = { uid: 65534, gid: 65534 };
+const startTimeoutMs = 60_000;
+
+const debianPostgres = '/usr/lib/postgresql';
+
+/** Folder of PostgreSQL's newest programs; undefined without them. */
+function postgresPrograms(): string | undefined {
+  if (!existsSync(debianPostgres)) return undefined;
+  const folders = readdirSync(debianPostgres).map((version) => join(debianPostgres, version, 'bin'));
+  return folders.filter((folder) => existsSync(join(folder, 'initdb'))).at(-1);
+}
+
+const mariadb = '/usr/sbin/mariadbd';
+/** Which its initialization calls; of another package. */
+const printDefaults = '/usr/bin/my_print_defaults';
+
+/** The servers that this machine can start. */
+export const databases: Readonly<Record<string, (() => Promise<TestDatabases>) | undefined>> = {
+  sqlite: startSqlite,
+  postgresql: postgresPrograms() === undefined ? undefined : startPostgres,
+  mysql: existsSync(mariadb) && existsSync(printDefaults) ? startMariadb : undefined,
+};
+
+function newFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'database-'));
+  chownSync(folder, user.uid, user.gid);
+  chmodSync(folder, 0o700);
+  return folder;
+}
+
+/** Files instead of a server. */
+function startSqlite(): Promise<TestDatabases> {
+  const folder = newFolder();
+  const options = '_journal=WAL&cache=shared&_busy_timeout=30000&_txlock=immediate';
+  return Promise.resolve({
+    address: (name) => `sqlite://${join(folder, name)}.db?${options}`,
+    stop: async () => rmSync(folder, { recursive: true, force: true }),
+  });
+}
+
+async function startPostgres(): Promise<TestDatabases> {
+  const bin = postgresPrograms() ?? '';
+  const folder = newFolder();
+  const data = join(folder, 'data');
+  const initialize = ['-D', data, '-U', 'kine', '--auth=trust', '--no-sync', '-E', 'UTF8'];
+  execFileSync(join(bin, 'initdb'), initialize, { ...user, cwd: folder, stdio: 'ignore' });
+  const port = await freePort();
+  const settings = ['-c', 'fsync=off', '-c', `unix_socket_directories=${folder}`];
+  const args = ['-D', data, '-p', String(port), '-c', 'listen_addresses=127.0.0.1', ...settings];
+  const stop = await startServer(join(bin, 'postgres'), args, { folder, port });
+  return { address: (name) => `postgres://kine@127.0.0.1:${port}/${name}?sslmode=disable`, stop };
+}
+
+async function startMariadb(): Promise<TestDatabases> {
+  const folder = newFolder();
+  const data = join(folder, 'data');
+  const own = ['--no-defaults', `--datadir=${data}`];
+  const initialize = ['--auth-root-authentication-method=normal', '--skip-test-db', '--skip-name-resolve'];
+  execFileSync('mariadb-install-db', [...own, ...initialize], { ...user, cwd: folder, stdio: 'ignore' });
+  const port = await freePort();
+  const args = [`--port=${port}`, '--bind-address=127.0.0.1', `--socket=${folder}/socket`, '--skip-grant-tables'];
+  const listening = [...args, '--skip-networking=0', '--innodb-flush-log-at-trx-commit=0'];
+  const stop = await startServer(mariadb, [...own, ...listening], { folder, port });
+  return { address: (name) => `mysql://root@tcp(127.0.0.1:${port})/${name}`, stop };
+}
+
+interface Place {
+  readonly folder: string;
+  readonly port: number;
+}
+
+/** Resolves when the server listens; returns its end. */
+async function startServer(
+  program: string,
+  args: readonly string[],
+  { folder, port }: Place,
+): Promise<() => Promise<void>> {
+  const child = spawn(program, args, { ...user, cwd: folder, stdio: ['ignore', 'ignore', 'pipe'] });
+  let output = '';
+  child.stderr.on('data', (text: Buffer) => {
+    output = (output + text.toString()).slice(-4000);
+  });
+  /** For tests that end without calling `stop`. */
+  const killNow = () => {
+    child.kill('SIGKILL');
+    rmSync(folder, { recursive: true, force: true });
+  };
+  process.on('exit', killNow);
+  const stop = async () => {
+    if (child.exitCode === null && child.signalCode === null) {
+      const exited = once(child, 'exit');
+      // Its data is not needed.
+      child.kill('SIGKILL');
+      await exited;
+    }
+    process.off('exit', killNow);
+    rmSync(folder, { recursive: true, force: true });
+  };
+  if (await listens(child, port)) return stop;
+  await stop();
+  throw new Error(`${program} did not start: ${output}`);
+}
+
+async function listens(child: ChildProcess, port: number): Promise<boolean> {
+  const giveUpAt = Date.now() + startTimeoutMs;
+  while (child.exitCode === null && child.signalCode === null && Date.now() < giveUpAt) {
+    const socket = connect(port, '127.0.0.1');
+    const connected = await once(socket, 'connect').then(
+      () => true,
+      () => false,
+    );
+    socket.destroy();
+    if (connected) return true;
+    await sleep(50);
+  }
+  return false;
+}
