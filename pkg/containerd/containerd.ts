@@ -230,8 +230,11 @@ async function notReady({ logFile }: ContainerdPaths): Promise<Error> {
 async function criAnswers(socket: string, { clock, network }: { clock: Clock; network: boolean }): Promise<boolean> {
   const cri = new GrpcCRI({ endpoint: socket, clock, timeoutMs: 5000 });
   try {
-    // The network becomes ready after the CNI configuration has been read.
-    return (await cri.status()).every(({ type, status }) => status || (type === 'NetworkReady' && !network));
+    // The network becomes ready after the CNI configuration has been read. containerd 1.7 and newer have a further condition,
+    // which is false on a machine that will be too old for them one day.
+    const needed = network ? ['RuntimeReady', 'NetworkReady'] : ['RuntimeReady'];
+    const conditions = await cri.status();
+    return needed.every((name) => conditions.some(({ type, status }) => type === name && status));
   } catch {
     return false;
   } finally {

@@ -14,7 +14,7 @@ export interface RuntimeVersion {
   runtimeApiVersion: string;
 }
 
-/** `RuntimeReady` and `NetworkReady`. */
+/** `RuntimeReady` and `NetworkReady`; runtimes may have others, such as containerd's warnings about deprecated things. */
 export interface RuntimeCondition {
   type: string;
   status: boolean;

@@ -1,0 +1,18 @@
+#!/usr/bin/env bash
+# Runs a command that sees other programs in the place of the machine's: NAME=PATH replaces NAME wherever the PATH has it, for
+# the command and its children only. Needs root. Usage: with-programs.sh NAME=PATH… -- COMMAND…
+set -euo pipefail
+if [ "${1:-}" != --inside ]; then
+  # Mounts of the command's containers must spread within its own tree of mounts.
+  exec unshare --mount --propagation private "$0" --inside "$@"
+fi
+shift
+mount --make-rshared /
+while [ $# -gt 0 ] && [ "$1" != -- ]; do
+  name=${1%%=*} path=$(realpath "${1#*=}")
+  shift
+  for place in $(which -a "$name" | xargs -rn1 realpath | sort -u); do mount --bind "$path" "$place"; done
+done
+[ "${1:-}" = -- ] || { echo 'no command after --' >&2; exit 2; }
+shift
+exec "$@"
