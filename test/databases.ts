@@ -9,6 +9,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { freePort } from '#test/free-port.js';
 
 export interface TestDatabases {
+  readonly folder: string;
   /** The address of a new database, in the form that kine takes. */
   address(name: string): string;
   stop(): Promise<void>;
@@ -50,6 +51,7 @@ function startSqlite(): Promise<TestDatabases> {
   const folder = newFolder();
   const options = '_journal=WAL&cache=shared&_busy_timeout=30000&_txlock=immediate';
   return Promise.resolve({
+    folder,
     address: (name) => `sqlite://${join(folder, name)}.db?${options}`,
     stop: async () => rmSync(folder, { recursive: true, force: true }),
   });
@@ -65,7 +67,7 @@ async function startPostgres(): Promise<TestDatabases> {
   const settings = ['-c', 'fsync=off', '-c', `unix_socket_directories=${folder}`];
   const args = ['-D', data, '-p', String(port), '-c', 'listen_addresses=127.0.0.1', ...settings];
   const stop = await startServer(join(bin, 'postgres'), args, { folder, port });
-  return { address: (name) => `postgres://kine@127.0.0.1:${port}/${name}?sslmode=disable`, stop };
+  return { folder, address: (name) => `postgres://kine@127.0.0.1:${port}/${name}?sslmode=disable`, stop };
 }
 
 async function startMariadb(): Promise<TestDatabases> {
@@ -78,7 +80,7 @@ async function startMariadb(): Promise<TestDatabases> {
   const args = [`--port=${port}`, '--bind-address=127.0.0.1', `--socket=${folder}/socket`, '--skip-grant-tables'];
   const listening = [...args, '--skip-networking=0', '--innodb-flush-log-at-trx-commit=0'];
   const stop = await startServer(mariadb, [...own, ...listening], { folder, port });
-  return { address: (name) => `mysql://root@tcp(127.0.0.1:${port})/${name}`, stop };
+  return { folder, address: (name) => `mysql://root@tcp(127.0.0.1:${port})/${name}`, stop };
 }
 
 interface Place {

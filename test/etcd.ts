@@ -1,6 +1,6 @@
 /**
  * A real etcd for tests: on free loopback ports, in a temporary directory, ended by its pid. TEST_ETCD names another
- * version's program.
+ * version's program; TEST_KINE_DATABASE, such as `postgresql`, runs kine over that database instead.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -35,6 +35,7 @@ export interface TestEtcdOptions {
 }
 
 const program = process.env['TEST_ETCD'] ?? '/usr/bin/etcd';
+const kineDatabase = process.env['TEST_KINE_DATABASE'] ?? '';
 const startTimeoutMs = 30_000;
 
 /** Address of a member. */
@@ -46,6 +47,7 @@ interface Ports {
 
 /** Resolves when etcd responds. */
 export async function startEtcd(options: TestEtcdOptions = {}): Promise<TestEtcd> {
+  if (kineDatabase !== '') return (await import('#test/kine.js')).startKineAsEtcd(kineDatabase);
   const [ports] = await memberPorts(1);
   return startMember(options, 0, ports === undefined ? [] : [ports]);
 }

@@ -1,10 +1,12 @@
 /** A real kine over a database for tests, on a free loopback port, ended by its pid. */
-import { spawn } from 'node:child_process';
+import { type ChildProcess, type StdioOptions, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { realClock } from '#apimachinery/clock.js';
 import { EtcdStore } from '#storage/etcd/etcd-store.js';
+import { databases } from '#test/databases.js';
+import type { TestEtcd } from '#test/etcd.js';
 import { freePort } from '#test/free-port.js';
 
 /** As `hack/build-kine.sh` builds it; TEST_KINE names another one. */
@@ -17,7 +19,12 @@ export const noKine = existsSync(kineProgram) ? false : 'no kine on this machine
 export interface TestKine {
   /** `http://127.0.0.1:PORT` */
   readonly endpoint: string;
-  /** Stops it; the database stays. */
+  readonly pid: number | undefined;
+  /** Kills it; the database stays. */
+  kill(): Promise<void>;
+  /** Restarts it on the same port and database; resolves when it responds. */
+  restart(): Promise<void>;
+  /** Kills it; the database stays. */
   stop(): Promise<void>;
 }
 
@@ -28,38 +35,84 @@ const compactsWhenAsked = ['--compact-interval=0s', '--compact-min-retain=0'];
 /** Over the database of this address; resolves when it responds. */
 export async function startKine(database: string, args: readonly string[] = compactsWhenAsked): Promise<TestKine> {
   const endpoint = `http://127.0.0.1:${await freePort()}`;
-  const all = [`--listen-address=${endpoint.replace('http', 'tcp')}`, `--endpoint=${database}`, ...args];
-  const child = spawn(kineProgram, [...all, '--metrics-bind-address=0'], { stdio: ['ignore', 'ignore', 'pipe'] });
-  let output = '';
-  child.stderr.on('data', (text: Buffer) => {
-    output = (output + text.toString()).slice(-4000);
-  });
+  const listening = [`--listen-address=${endpoint.replace('http', 'tcp')}`, '--metrics-bind-address=0'];
+  let child: ChildProcess | undefined;
   /** For tests that end without calling `stop`. */
-  const killNow = () => child.kill('SIGKILL');
+  const killNow = () => child?.kill('SIGKILL');
   process.on('exit', killNow);
-  const stop = async () => {
-    process.off('exit', killNow);
-    if (child.exitCode !== null || child.signalCode !== null) return;
-    const exited = once(child, 'exit');
-    child.kill('SIGKILL');
+  const kill = async () => {
+    const ending = child;
+    child = undefined;
+    if (ending === undefined || ending.exitCode !== null || ending.signalCode !== null) return;
+    const exited = once(ending, 'exit');
+    ending.kill('SIGKILL');
     await exited;
   };
+  const start = async () => {
+    const stdio: StdioOptions = ['ignore', 'ignore', 'pipe'];
+    const starting = spawn(kineProgram, [...listening, `--endpoint=${database}`, ...args], { stdio });
+    child = starting;
+    let output = '';
+    starting.stderr?.on('data', (text: Buffer) => {
+      output = (output + text.toString()).slice(-4000);
+    });
+    await healthy(endpoint, starting, () => output);
+  };
+  const stop = async () => {
+    process.off('exit', killNow);
+    await kill();
+  };
+  try {
+    await start();
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+  return {
+    endpoint,
+    get pid() {
+      return child?.pid;
+    },
+    kill,
+    async restart() {
+      await kill();
+      await start();
+    },
+    stop,
+  };
+}
+
+async function healthy(endpoint: string, child: ChildProcess, output: () => string): Promise<void> {
   const store = new EtcdStore({ endpoints: [endpoint], clock: realClock, random: Math.random });
   try {
-    const giveUpAt = Date.now() + startTimeoutMs;
-    for (;;) {
+    for (const giveUpAt = Date.now() + startTimeoutMs; ; await realClock.sleep(50)) {
       try {
-        await store.health();
-        return { endpoint, stop };
-      } catch (error) {
-        if (child.exitCode !== null || child.signalCode !== null || Date.now() > giveUpAt) {
-          await stop();
-          throw new Error(`kine did not start: ${output}`, { cause: error });
-        }
+        return await store.health();
+      } catch (cause) {
+        if (child.exitCode === null && child.signalCode === null && Date.now() < giveUpAt) continue;
+        throw new Error(`kine did not start: ${output()}`, { cause });
       }
-      await realClock.sleep(50);
     }
   } finally {
     await store.close();
+  }
+}
+
+/** kine in the place of an etcd, with a database of its own. */
+export async function startKineAsEtcd(database: string): Promise<TestEtcd> {
+  const start = databases[database];
+  if (start === undefined) throw new Error(`no ${database} on this machine`);
+  const servers = await start();
+  try {
+    const kine = await startKine(servers.address('objects'));
+    const dataDir = servers.folder;
+    const stop = async () => {
+      await kine.stop();
+      await servers.stop();
+    };
+    return { ...kine, dataDir, pid: kine.pid, stop };
+  } catch (error) {
+    await servers.stop();
+    throw error;
   }
 }
