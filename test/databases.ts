@@ -15,7 +15,7 @@ export interface TestDatabases {
   stop(): Promise<void>;
 }
 
-/** The user of the servers, which refuse to run as root: nobody. */
+/** The user of the servers, which refuse to run as root. */
 const user = { uid: 65534, gid: 65534 };
 const startTimeoutMs = 60_000;
 

@@ -36,6 +36,8 @@ export interface TestEtcdOptions {
 
 const program = process.env['TEST_ETCD'] ?? '/usr/bin/etcd';
 const kineDatabase = process.env['TEST_KINE_DATABASE'] ?? '';
+/** Whether kine runs in the place of etcd. */
+export const runsKine = kineDatabase !== '';
 const startTimeoutMs = 30_000;
 
 /** Address of a member. */
@@ -47,7 +49,7 @@ interface Ports {
 
 /** Resolves when etcd responds. */
 export async function startEtcd(options: TestEtcdOptions = {}): Promise<TestEtcd> {
-  if (kineDatabase !== '') return (await import('#test/kine.js')).startKineAsEtcd(kineDatabase);
+  if (runsKine) return (await import('#test/kine.js')).startKineAsEtcd(kineDatabase);
   const [ports] = await memberPorts(1);
   return startMember(options, 0, ports === undefined ? [] : [ports]);
 }

@@ -38,13 +38,13 @@ for (const [name, start] of Object.entries(databases)) {
       storeContract(t, () => newStore(1), { abilities }),
     );
     await t.test('its operator is told once what it lacks', async (t) => {
-      const told: string[] = [];
-      const log = { ...silentLogger, warn: (text: unknown) => void told.push(String(text)) };
+      const warnings: string[] = [];
+      const log = { ...silentLogger, warn: (text: unknown) => void warnings.push(String(text)) };
       const store = new EtcdStore({ endpoints: [kine.endpoint], clock: realClock, random: Math.random, log });
       t.teardown(() => store.close());
       await store.currentRevision();
       await store.currentRevision();
-      t.same(told, [kineWarning]);
+      t.same(warnings, [kineWarning]);
     });
     await t.test('a lock of kind etcdleases is refused', async (t) => {
       const where = { namespace: 'system', name: 'scheduler' };
