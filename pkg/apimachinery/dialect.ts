@@ -302,6 +302,8 @@ function makeDialect(w: Words) {
       tolerationsWhitelist: `scheduler.alpha.${w.label}/tolerationsWhitelist`,
       /** On CSINodes: the in-tree volume plugins that CSI drivers replace. */
       migratedPlugins: `storage.alpha.${w.label}/migrated-plugins`,
+      /** On nodes: the names that storage drivers have for them, as JSON. */
+      csiNodeID: `csi.volume.${w.label}/nodeid`,
     },
     /** Names for Ingresses and their classes of the built-in controller. */
     ingress: {

@@ -25,13 +25,15 @@ export interface RegistrarInput {
   /** The machine is new to this node name, or was set up again. */
   readonly isNewMachine: () => boolean;
   readonly pressures: () => readonly PressureCondition[];
+  /** Names of the attachable volumes that this node uses; undefined until they are known. */
+  readonly volumesInUse: () => readonly string[] | undefined;
 }
 
 /** The result is not prepared yet. */
 export function newRegistrar(
   values: NodeAgentOptions,
   deps: NodeAgentDependencies,
-  { machine, observer, events, serverPort, isNewMachine, pressures }: RegistrarInput,
+  { machine, observer, events, serverPort, isNewMachine, pressures, volumesInUse }: RegistrarInput,
 ): NodeRegistrar {
   const { informers, heartbeatClient = informers.client, clock, log, cri, nodeName } = deps;
   // Keeps pods away until the provider's controllers have initialized the node; they remove the taint.
@@ -66,6 +68,7 @@ export function newRegistrar(
     reportFrequencyMs: values['node-status-report-frequency'],
     serverPort,
     isNewMachine,
+    volumesInUse,
     events,
     pressures,
     health: new RuntimeHealth({ cri, clock, log, observer }),

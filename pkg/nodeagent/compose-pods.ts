@@ -3,7 +3,7 @@ import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { isPodTerminal } from '#api/core/v1/pod/conditions.js';
 import { searchLimits } from '#api/core/v1/pod/validation/options.js';
-import type { Pod, Service } from '#api/core/v1/types.gen.js';
+import type { Node, Pod, Service } from '#api/core/v1/types.gen.js';
 import { KeyedBackoff } from '#apimachinery/backoff/keyed-backoff.js';
 import type { Clock } from '#apimachinery/clock.js';
 import type { Dialect } from '#apimachinery/dialect.js';
@@ -16,6 +16,7 @@ import { PodAdmission, type PodAdmissionOptions } from '#nodeagent/admission/pod
 import type { Allocations } from '#nodeagent/allocation/allocations.js';
 import { newAllocations } from '#nodeagent/compose-allocations.js';
 import { type CgroupParts, composeCgroups, cpuQuota, resourceFacts } from '#nodeagent/compose-cgroups.js';
+import { type CSIParts, composeCSI } from '#nodeagent/compose-csi.js';
 import { newStaticSources } from '#nodeagent/compose-sources.js';
 import { newObjects, newVolumes } from '#nodeagent/compose-volumes.js';
 import type { NodeAgentDependencies } from '#nodeagent/dependencies.js';
@@ -63,9 +64,14 @@ import {
 } from '#nodeagent/volumes/local-directories.js';
 import { PodDirectories } from '#nodeagent/volumes/pod-directories.js';
 import { ProjectQuotas } from '#nodeagent/volumes/project-quotas.js';
+import { TokenManager } from '#nodeagent/volumes/tokens.js';
 
 export interface PodPartsInput {
-  readonly informers: { readonly pods: Informer<Pod>; readonly services: Informer<Service> };
+  readonly informers: {
+    readonly pods: Informer<Pod>;
+    readonly services: Informer<Service>;
+    readonly node: Informer<Node>;
+  };
   readonly recorder: EventRecorder;
   readonly metrics: AgentMetrics;
   readonly labels: RuntimeLabels;
@@ -93,6 +99,8 @@ export interface PodParts extends CgroupParts {
   /** Absent on nodes that write no files. */
   readonly logLinks?: LogLinks;
   readonly volumes: ReturnType<typeof newVolumes>;
+  /** Absent on nodes that write no files. */
+  readonly csi?: CSIParts;
   /** Absent on nodes that write no files. */
   readonly directories?: PodDirectories;
   readonly localVolumes: LocalVolumeDirectories;
@@ -144,7 +152,17 @@ export async function composePods(
     tracer,
   });
   const prober = new Prober({ clock, random, events, checker, onChange: (uid) => manager.poke(uid) });
-  const volumes = newVolumes(values, deps, { ...files, objects, events, registrar });
+  const tokens = new TokenManager({ client: deps.tokenClient ?? client, clock });
+  const csi =
+    files.directories === undefined
+      ? undefined
+      : await composeCSI(values, deps, {
+          ...{ node: informers.node, recorder: input.recorder, events, registrar, tokens },
+        });
+  const volumes = newVolumes(values, deps, {
+    ...{ ...files, objects, events, registrar, tokens },
+    ...(csi && { csi: csi.volumes }),
+  });
   const cleanup = new PodCleanup({ log, cri, observer, volumes, ...files });
   const node = () => nodeFacts(deps.nodeName, input.registrar);
   const providers = await newProviders(values, deps);
@@ -194,9 +212,11 @@ export async function composePods(
   });
   const close = () => {
     prober.close();
+    csi?.close();
     if (deps.objects === undefined) objects.close();
   };
-  return { manager, events, cleanup, statuses, prober, close, mirrors, statics, volumes, ...sources, ...files };
+  const parts = { manager, events, cleanup, statuses, prober, close, mirrors, statics, volumes };
+  return { ...parts, ...(csi && { csi }), ...sources, ...files };
 }
 
 /** A fifth of status writes may report pods that are still starting, so that those of running pods do not wait. */

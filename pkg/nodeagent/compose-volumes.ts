@@ -1,5 +1,6 @@
 /** Builds the parts that provide volumes. */
 import { FeatureGates } from '#daemon/options/groups/feature-gates.js';
+import type { CSIVolumes } from '#nodeagent/csi/volumes/csi-volumes.js';
 import type { NodeAgentDependencies } from '#nodeagent/dependencies.js';
 import type { PodEvents } from '#nodeagent/events/pod-events.js';
 import type { NodeRegistrar } from '#nodeagent/node/registrar.js';
@@ -7,7 +8,7 @@ import { type ChangeDetection, ReferencedObjects } from '#nodeagent/objects/refe
 import type { NodeAgentOptions } from '#nodeagent/options/declarations.js';
 import type { PodDirectories } from '#nodeagent/volumes/pod-directories.js';
 import { PodVolumes } from '#nodeagent/volumes/pod-volumes.js';
-import { TokenManager } from '#nodeagent/volumes/tokens.js';
+import type { TokenManager } from '#nodeagent/volumes/tokens.js';
 import { VolumeMounter } from '#nodeagent/volumes/volume-mounter.js';
 
 /** Default of the node's TTL annotation, as in release 1.24. */
@@ -40,25 +41,26 @@ interface VolumesInput {
   readonly objects: ReferencedObjects;
   readonly events: PodEvents;
   readonly registrar: Pick<NodeRegistrar, 'currentNode'>;
-  /** Absent on nodes that write no files. */
+  readonly tokens: TokenManager;
+  /** Absent, like `csi`, on nodes that write no files. */
   readonly directories?: PodDirectories;
+  readonly csi?: CSIVolumes;
 }
 
 export function newVolumes(
   values: NodeAgentOptions,
-  { informers: { client }, tokenClient = client, clock, isStandalone = false }: NodeAgentDependencies,
-  { directories, objects, events, registrar }: VolumesInput,
+  { informers: { client }, clock, isStandalone = false }: NodeAgentDependencies,
+  { directories, csi, objects, events, registrar, tokens }: VolumesInput,
 ): PodVolumes {
-  const tokens = new TokenManager({ client: tokenClient, clock });
   const keepsEnded = values['keep-terminated-pod-volumes'];
   const shared = { clock, objects, tokens, keepsEnded, ...(isStandalone ? {} : { client }) };
   const mounterPath = values['experimental-mounter-path'];
-  if (directories === undefined) return new PodVolumes(shared);
+  if (directories === undefined || csi === undefined) return new PodVolumes(shared);
   const mounter = new VolumeMounter({
-    ...{ dialect: client.dialect, directories, events },
+    ...{ dialect: client.dialect, directories, events, csi },
     node: () => registrar.currentNode,
     limitsMemory: new FeatureGates(values['feature-gates']).enabled('SizeMemoryBackedVolumes'),
     ...(mounterPath === '' || mounterPath === 'mount' ? {} : { mounter: mounterPath }),
   });
-  return new PodVolumes({ ...shared, directories, mounter });
+  return new PodVolumes({ ...shared, directories, mounter, csi });
 }

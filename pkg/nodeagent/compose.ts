@@ -8,6 +8,7 @@ import { value } from '#apimachinery/quantity.js';
 import { ApiEventRecorder } from '#client/events/recorder.js';
 import type { Informer } from '#client/informer/informer.js';
 import { Announcer } from '#nodeagent/announce/announcer.js';
+import type { CSIParts } from '#nodeagent/compose-csi.js';
 import { composeReclaim, type ReclaimParts } from '#nodeagent/compose-eviction.js';
 import { newLease, newRegistrar } from '#nodeagent/compose-node.js';
 import { newPlugins } from '#nodeagent/compose-plugins.js';
@@ -32,6 +33,7 @@ import type { AgentServer } from '#nodeagent/server/agent-server.js';
 import type { MirrorPods } from '#nodeagent/sources/mirror-pods.js';
 import type { StaticPods } from '#nodeagent/sources/static-pods.js';
 import type { StatusManager } from '#nodeagent/status/manager.js';
+import type { PodDirectories } from '#nodeagent/volumes/pod-directories.js';
 
 /** The parts that the agent starts and stops. */
 export interface AgentParts {
@@ -48,6 +50,9 @@ export interface AgentParts {
   readonly statics: StaticPods;
   readonly readStatics: (signal: AbortSignal) => Promise<void>;
   readonly mirrors: MirrorPods;
+  /** Absent, like `directories`, on nodes that write no files. */
+  readonly csi?: CSIParts;
+  readonly directories?: PodDirectories;
   /** Absent if pods have no cgroups. */
   readonly nodeCgroups?: NodeCgroups;
   /** Absent if no processes are moved. */
@@ -95,6 +100,7 @@ export async function composeAgent(
   const registrar = newRegistrar(values, deps, {
     ...{ machine, observer, events, serverPort, pressures },
     isNewMachine: () => podParts.directories?.isNew ?? true,
+    volumesInUse: () => (podParts.csi === undefined ? [] : podParts.csi.volumes.inUse()),
   });
   await registrar.prepare();
   observer.onRecovery(() => registrar.poke());
@@ -108,6 +114,7 @@ export async function composeAgent(
   });
   const { manager, statuses, logFiles, statics, readStatics, mirrors } = podParts;
   const plugins = newPlugins(values, deps, registry);
+  if (podParts.csi !== undefined && deps.isStandalone !== true) plugins?.addHandler('CSIPlugin', podParts.csi.handler);
   metrics.observeNode(nodeName, () => nodeCounts(observer.list(), manager.list()));
   const node = {
     ...podParts,
@@ -125,6 +132,8 @@ export async function composeAgent(
   return {
     ...{ informers, registrar, observer, statuses, manager, statics, readStatics, mirrors, reclaim },
     lease: newLease(values, deps, registrar),
+    ...(podParts.csi && { csi: podParts.csi }),
+    ...(podParts.directories && { directories: podParts.directories }),
     ...(podParts.nodeCgroups && { nodeCgroups: podParts.nodeCgroups }),
     ...(podParts.systemCgroups && { systemCgroups: podParts.systemCgroups }),
     ...(deps.writeFiles === false ? {} : { rotator }),

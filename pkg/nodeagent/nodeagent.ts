@@ -95,6 +95,7 @@ export class NodeAgent implements Daemon {
     const { statuses, observer, manager, rotator, reclaim, announcer, statics, readStatics, registrar } = parts;
     const { nodeCgroups, systemCgroups, plugins } = parts;
     const { clock, isStandalone = false } = this.#deps;
+    await parts.csi?.volumes.reconstruct(await (parts.directories?.list() ?? []));
     // Cgroups must exist before pods start.
     await nodeCgroups?.start();
     if (nodeCgroups !== undefined) background.run(nodeCgroups.run(signal));
@@ -129,7 +130,7 @@ export class NodeAgent implements Daemon {
   }
 
   #register(
-    { registrar, lease, informers }: AgentParts,
+    { registrar, lease, informers, csi }: AgentParts,
     { background, onRegistered }: { background: { run(work: Promise<void>): void }; onRegistered: () => void },
     signal: AbortSignal,
   ): void {
@@ -139,7 +140,11 @@ export class NodeAgent implements Daemon {
       onDelete: () => registrar.observe(undefined),
     });
     signal.addEventListener('abort', unsubscribe, { once: true });
-    background.run(registrar.run(signal, onRegistered));
+    const registered = () => {
+      onRegistered();
+      if (csi !== undefined) background.run(csi.nodeObjects.run(signal));
+    };
+    background.run(registrar.run(signal, registered));
     background.run(lease.run(signal));
   }
 
@@ -160,11 +165,12 @@ export class NodeAgent implements Daemon {
   }
 
   /** Removes orphans only once all sources have reported their pods. */
-  async #clean({ manager, statics }: AgentParts, signal: AbortSignal): Promise<void> {
+  async #clean({ manager, statics, csi }: AgentParts, signal: AbortSignal): Promise<void> {
     const { clock } = this.#deps;
     await until(() => statics.hasSynced, { clock, signal });
     for (let round = 0; !signal.aborted; round++) {
       await manager.removeUnknown();
+      csi?.volumes.unstageUnused();
       if (round % roundsPerLinks === 0) await manager.removeDeadLinks();
       await clock.sleep(housekeepingMs, signal);
     }

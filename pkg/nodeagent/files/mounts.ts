@@ -65,6 +65,20 @@ export async function mountsOn(path: string): Promise<string[]> {
   return (await mountPoints()).filter((point) => point === path);
 }
 
+/**
+ * Mount points elsewhere that show the same directory of the same file system as the mount at `dir`. Empty if nothing is
+ * mounted there.
+ */
+export async function mountReferences(dir: string): Promise<string[]> {
+  const entries = (await readFile('/proc/self/mountinfo', 'utf8')).split('\n').flatMap((line) => {
+    const [, , device, root, point] = line.split(' ');
+    return point === undefined ? [] : [{ source: `${device} ${root}`, point: decodeMountPath(point) }];
+  });
+  const source = entries.findLast(({ point }) => point === dir)?.source;
+  if (source === undefined) return [];
+  return entries.filter((each) => each.source === source && !each.point.startsWith(dir)).map(({ point }) => point);
+}
+
 export interface VirtualMount {
   /** A file system without a device: `tmpfs`, `hugetlbfs`. */
   readonly type: string;

@@ -6,6 +6,7 @@ import type { Node, NodeStatus, Taint } from '#api/core/v1/types.gen.js';
 import { LatestValue } from '#apimachinery/async/latest-value.js';
 import { Backoff } from '#apimachinery/backoff/backoff.js';
 import { type Clock, formatTime } from '#apimachinery/clock.js';
+import { semanticEqual } from '#apimachinery/equality.js';
 import { messageOf } from '#apimachinery/errors/message.js';
 import { isAlreadyExists, isNotFound } from '#apimachinery/errors/status.js';
 import type { Client, ResourceClient } from '#client/client.js';
@@ -57,6 +58,8 @@ export interface NodeRegistrarOptions {
   readonly events: NodeEvents;
   /** What the node is short of. */
   readonly pressures: () => readonly PressureCondition[];
+  /** Names of the attachable volumes that this node uses; undefined until they are known. */
+  readonly volumesInUse: () => readonly string[] | undefined;
 }
 
 /** How long a status waits for the runtime's images and disks; afterwards the last answer counts. */
@@ -375,16 +378,17 @@ export class NodeRegistrar {
     await this.#configuring;
     const status = await this.#status(old);
     const due = clock.monotonic() - this.#reportedAt >= reportFrequencyMs;
-    if (!due && sameStatus(old, status)) {
+    const volumesInUse = this.#options.volumesInUse() ?? old?.volumesInUse ?? [];
+    const usesSame = semanticEqual(volumesInUse, old?.volumesInUse ?? []);
+    if (!due && usesSame && sameStatus(old, status)) {
       if (this.#node !== undefined) this.#recordEvents(old, this.#node);
       return;
     }
-    // This agent's volumes are never attached by controllers; entries of an older agent must not block them.
-    const volumesInUse = (old?.volumesInUse ?? []).length > 0 ? { volumesInUse: null } : {};
     const addresses = [{ $patch: 'replace' }, ...(status.addresses ?? [])];
     const capacity = resourcesPatch(old?.capacity, status.capacity);
     const allocatable = resourcesPatch(old?.allocatable, status.allocatable);
-    const patch = { status: { ...status, ...volumesInUse, addresses, capacity, allocatable } };
+    const inUse = usesSame ? {} : { volumesInUse: volumesInUse.length === 0 ? null : volumesInUse };
+    const patch = { status: { ...status, ...inUse, addresses, capacity, allocatable } };
     const reported = await this.#nodes.patch(nodeName, patch, { type: 'strategic', subresource: 'status' });
     this.#recordEvents(old, reported);
     this.#update(reported);

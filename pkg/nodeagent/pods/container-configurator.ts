@@ -21,8 +21,8 @@ import { type SecuritySettings, verifyNonRoot } from '#nodeagent/pods/security.j
 import { containerResources, type NodeResourceFacts } from '#nodeagent/resources/container-resources.js';
 import type { RuntimeLabels } from '#nodeagent/runtime/labels.js';
 import { newestContainer, type PodRuntime } from '#nodeagent/runtime/pod-runtime.js';
+import type { MountedVolume } from '#nodeagent/volumes/mounted-volume.js';
 import type { PodDirectories } from '#nodeagent/volumes/pod-directories.js';
-import type { MountedVolume } from '#nodeagent/volumes/volume-mounter.js';
 
 export interface ContainerConfiguratorOptions {
   readonly dialect: Dialect;

@@ -9,8 +9,8 @@ import { hostsFile } from '#nodeagent/environment/hosts-file.js';
 import { bindMount, MountRefusedError, mountsOn, unmount } from '#nodeagent/files/mounts.js';
 import { openBeneath } from '#nodeagent/files/open-beneath.js';
 import { replaceIfChanged } from '#nodeagent/files/regular-file.js';
+import type { MountedVolume } from '#nodeagent/volumes/mounted-volume.js';
 import type { PodDirectories } from '#nodeagent/volumes/pod-directories.js';
-import type { MountedVolume } from '#nodeagent/volumes/volume-mounter.js';
 
 export interface ContainerFilesInput {
   readonly pod: Pod;
@@ -73,11 +73,12 @@ async function volumeMount(
   const root = volume.path;
   const expression = mount.subPathExpr ?? '';
   const subPath = expression === '' ? (mount.subPath ?? '') : expandStrictly(expression, input);
-  const target = directories.subPath(pod.metadata.uid ?? '', mount.name, container.name, index);
+  const target = directories.subPath(pod.metadata.uid ?? '', volume.specName ?? mount.name, container.name, index);
   return {
     containerPath: posix.isAbsolute(mount.mountPath) ? mount.mountPath : posix.join('/', mount.mountPath),
     hostPath: subPath === '' ? root : await subPathMount({ root, subPath, target, mount }, input),
     readonly: mount.readOnly === true || volume.readOnly,
+    ...(volume.relabels === true ? { selinuxRelabel: true } : {}),
     propagation: propagations[mount.mountPropagation ?? ''] ?? 'PROPAGATION_PRIVATE',
   };
 }

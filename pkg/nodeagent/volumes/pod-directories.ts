@@ -70,6 +70,11 @@ export class PodDirectories {
     return (await readdir(this.#root)).filter(isUID);
   }
 
+  /** Unmounts and removes the sub-paths of the pod's volumes. */
+  async removeSubPaths(uid: string): Promise<void> {
+    await removeTree(join(this.pod(uid), 'volume-subpaths'));
+  }
+
   /** Unmounts everything below the pod's directory and removes it; does nothing if it does not exist. */
   async remove(uid: string): Promise<void> {
     await removeTree(this.pod(uid));
@@ -77,7 +82,8 @@ export class PodDirectories {
 
   /** Removes the pod's volumes, but keeps its termination messages. */
   async removeVolumes(uid: string): Promise<void> {
-    for (const name of ['volume-subpaths', 'volumes', 'plugins']) await removeTree(join(this.pod(uid), name));
+    for (const name of ['volume-subpaths', 'volumes', 'volumeDevices', 'plugins'])
+      await removeTree(join(this.pod(uid), name));
   }
 }
 

@@ -13,6 +13,8 @@ import { MountInterruptedError } from '#nodeagent/files/mount-command.js';
 import { readLastBytes } from '#nodeagent/files/regular-file.js';
 import type { ReferencedObjects } from '#nodeagent/objects/referenced-objects.js';
 import { dataName, expectedMode, versionPrefix, writeAtomically } from '#nodeagent/volumes/atomic-writer.js';
+import type { DriverVolumes } from '#nodeagent/volumes/driver-volumes.js';
+import type { MountedVolume } from '#nodeagent/volumes/mounted-volume.js';
 import { type Payload, type PayloadFile, volumePayload } from '#nodeagent/volumes/payload.js';
 import type { PodDirectories } from '#nodeagent/volumes/pod-directories.js';
 import type { TokenManager } from '#nodeagent/volumes/tokens.js';
@@ -24,7 +26,7 @@ import {
   VolumesError,
   volumeEvents,
 } from '#nodeagent/volumes/volume-error.js';
-import type { MountedVolume, VolumeMounter } from '#nodeagent/volumes/volume-mounter.js';
+import type { VolumeMounter } from '#nodeagent/volumes/volume-mounter.js';
 import {
   type UsedVolumes,
   usedVolumes,
@@ -41,6 +43,8 @@ export interface PodVolumesOptions {
   /** Absent, like `mounter`, on nodes without real containers: references are resolved, but nothing is written. */
   readonly directories?: PodDirectories;
   readonly mounter?: VolumeMounter;
+  /** Volumes of CSI drivers; absent like `mounter`. */
+  readonly csi?: DriverVolumes;
   /** Completed pods keep their volumes until they are deleted. */
   readonly keepsEnded?: boolean;
 }
@@ -57,10 +61,14 @@ class VolumeState {
   readonly claims = new Map<string, VolumeToMount>();
   readonly mounted = new Map<string, MountedVolume>();
   readonly digests = new Map<string, string>();
+  /** When the sizes of the pod's volumes were last compared (monotonic ms), by the pod's volume name. */
+  readonly comparedAt = new Map<string, number>();
   /** Start of the current failure (monotonic ms). */
   failingSince: number | undefined;
 }
 
+/** 1.24 compares at each sync of a pod. */
+const sizePeriodMs = 60_000;
 const never = Number.POSITIVE_INFINITY;
 /** Volumes of one pod that are set up concurrently. */
 const parallel = 8;
@@ -123,7 +131,7 @@ export class PodVolumes {
 
   /** Returns when the volume is due for renewal, or why it failed. Rejects if the signal has aborted. */
   async #setUpOne(pod: Pod, volume: Volume, options: OneVolume): Promise<number | FailedVolume> {
-    const { clock, client, mounter } = this.#options;
+    const { clock, client, csi, mounter } = this.#options;
     const { state, facts, used, signal } = options;
     const { name } = volume;
     const limit = deadline(clock, mountTimeoutMs, signal);
@@ -135,9 +143,10 @@ export class PodVolumes {
       const payload = await this.#payload(pod, volume, facts);
       if (mounter !== undefined) {
         const { allocatable } = facts;
+        const before = csi?.requiresRepublish(target) === true ? undefined : state.mounted.get(name);
         const mounted =
-          state.mounted.get(name) ??
-          (await mounter.mount({ pod, target, allocatable, signal: limit.signal, podSignal: signal }));
+          before ?? (await mounter.mount({ pod, target, allocatable, signal: limit.signal, podSignal: signal }));
+        await this.#expand(pod, target, state);
         if (payload !== undefined) await this.#write(pod, payload, { name, dir: mounted.path, digests: state.digests });
         state.mounted.set(name, mounted);
       }
@@ -153,6 +162,18 @@ export class PodVolumes {
     } finally {
       limit.release();
     }
+  }
+
+  /** Compares the size of a mounted volume with that of its persistent volume, at most once per period. */
+  async #expand(pod: Pod, target: VolumeToMount, { comparedAt }: VolumeState): Promise<void> {
+    const { clock, csi } = this.#options;
+    if (csi === undefined || target.persistent?.spec.csi === undefined) return;
+    const now = clock.monotonic();
+    const last = comparedAt.get(target.volume);
+    if (last !== undefined && now - last < sizePeriodMs) return;
+    comparedAt.set(target.volume, now);
+    // The mount that has just succeeded has expanded it.
+    if (last !== undefined) await csi.expand(pod, target);
   }
 
   #payload(pod: Pod, volume: Volume, facts: PodFacts): Promise<Payload | undefined> {
@@ -196,13 +217,23 @@ export class PodVolumes {
   async release(podUID: string): Promise<void> {
     if (this.#options.keepsEnded === true) return;
     this.#forget(podUID);
+    await this.#unpublish(podUID);
     await this.#options.directories?.removeVolumes(podUID);
   }
 
   /** Like `release`, but also removes all other files of the pod. */
   async tearDown(podUID: string): Promise<void> {
     this.#forget(podUID);
+    await this.#unpublish(podUID);
     await this.#options.directories?.remove(podUID);
+  }
+
+  /** Drivers unmount their volumes themselves, once no sub-path holds them. */
+  async #unpublish(podUID: string): Promise<void> {
+    const { csi, directories } = this.#options;
+    if (csi === undefined) return;
+    await directories?.removeSubPaths(podUID);
+    await csi.tearDown(podUID);
   }
 
   #forget(podUID: string): void {

@@ -13,6 +13,8 @@ export interface TokenManagerOptions {
 
 interface Token {
   readonly token: string;
+  /** RFC 3339, as the server says it. */
+  readonly expirationTimestamp: string;
   /** Time of the request, by both clocks. */
   readonly requestedAt: { readonly wallMs: number; readonly monotonicMs: number };
   readonly lifeMs: number;
@@ -45,7 +47,7 @@ export class TokenManager {
   async get(
     pod: Pod,
     request: { audience: string; expirationSeconds: number },
-  ): Promise<{ token: string; renewAt: number }> {
+  ): Promise<{ token: string; expirationTimestamp: string; renewAt: number }> {
     const uid = pod.metadata.uid ?? '';
     const podTokens = this.#tokens.get(uid) ?? new Map<string, Token>();
     this.#tokens.set(uid, podTokens);
@@ -59,7 +61,7 @@ export class TokenManager {
     } catch (error) {
       // Use the old token while it is valid, and retry soon.
       if (old !== undefined && this.#ageMs(old) < old.lifeMs) {
-        return { token: old.token, renewAt: this.#clock.monotonic() + retryMs };
+        return { ...old, renewAt: this.#clock.monotonic() + retryMs };
       }
       throw error;
     }
@@ -87,11 +89,18 @@ export class TokenManager {
       } as TokenRequest,
       { namespace },
     );
-    const token = response.status?.token ?? '';
+    const { token = '', expirationTimestamp = '' } = response.status ?? {};
     // Uses the lifetime, not the expiration time, since the server's clock may differ.
     const lifeMs = Number(response.spec?.expirationSeconds ?? request.expirationSeconds) * 1000;
     const renewAfterMs = Math.min(lifeMs * renewFraction, maxAgeMs);
-    return { token, requestedAt, lifeMs, renewAfterMs, renewAt: requestedAt.monotonicMs + renewAfterMs };
+    return {
+      token,
+      expirationTimestamp,
+      requestedAt,
+      lifeMs,
+      renewAfterMs,
+      renewAt: requestedAt.monotonicMs + renewAfterMs,
+    };
   }
 
   release(podUID: string): void {

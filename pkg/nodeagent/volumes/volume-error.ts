@@ -9,6 +9,14 @@ export type MountStage =
   | 'MountVolume.MountOptionSupport check failed'
   | 'MapVolume.NodeAffinity check failed'
   | 'MapVolume.SetUpDevice failed'
+  | 'MountVolume.WaitForAttach failed'
+  | 'MountVolume.Setup failed while expanding volume'
+  | 'MapVolume.WaitForAttach failed'
+  | 'MapVolume.NewBlockVolumeMapper initialization failed'
+  | 'MapVolume.MapPodDevice failed'
+  | 'MapVolume.MapBlockVolume failed'
+  | 'MapVolume.MarkVolumeAsMounted failed while expanding volume'
+  | 'AttachVolume.Attach failed'
   /** The volume could not be resolved, or this agent cannot mount it. */
   | 'unknown';
 
@@ -33,7 +41,7 @@ export interface FailedVolume {
 }
 
 export interface VolumeEvent {
-  readonly reason: 'FailedMount' | 'FailedMapVolume';
+  readonly reason: 'FailedMount' | 'FailedMapVolume' | 'FailedAttachVolume';
   readonly message: string;
 }
 
@@ -52,6 +60,11 @@ export class VolumesError extends Error {
   }
 }
 
+function reasonOf(stage: MountStage): VolumeEvent['reason'] {
+  if (stage.startsWith('MapVolume')) return 'FailedMapVolume';
+  return stage.startsWith('AttachVolume') ? 'FailedAttachVolume' : 'FailedMount';
+}
+
 /**
  * The events of one try. `expected`: names of all volumes that the pod's containers use. `isLate`: the first try was
  * longer ago than `mountTimeoutMs`. Pure.
@@ -63,8 +76,7 @@ export function volumeEvents(
   const events = failed
     .filter(({ stage }) => stage !== 'unknown')
     .map(({ specName, stage, message }): VolumeEvent => {
-      const reason = stage.startsWith('MapVolume') ? 'FailedMapVolume' : 'FailedMount';
-      return { reason, message: `${stage} for volume "${specName}" : ${message}` };
+      return { reason: reasonOf(stage), message: `${stage} for volume "${specName}" : ${message}` };
     });
   const reasons = new Set(failed.filter(({ stage }) => stage === 'unknown').map(({ message }) => message));
   if (reasons.size === 0 && isLate) reasons.add(timedOut);

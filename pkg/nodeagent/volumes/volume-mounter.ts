@@ -10,9 +10,11 @@ import type { Dialect } from '#apimachinery/dialect.js';
 import type { PodEvents } from '#nodeagent/events/pod-events.js';
 import { runMount } from '#nodeagent/files/mount-command.js';
 import { mountsOn } from '#nodeagent/files/mounts.js';
+import type { DriverVolumes } from '#nodeagent/volumes/driver-volumes.js';
 import { makeEmptyDir, memoryVolumeBytes } from '#nodeagent/volumes/empty-dir.js';
 import { checkHostPath } from '#nodeagent/volumes/host-path.js';
 import { LocalVolumes, localDevice } from '#nodeagent/volumes/local-volume.js';
+import type { MountedVolume } from '#nodeagent/volumes/mounted-volume.js';
 import { giveToGroup } from '#nodeagent/volumes/ownership.js';
 import type { PodDirectories } from '#nodeagent/volumes/pod-directories.js';
 import { VolumeError } from '#nodeagent/volumes/volume-error.js';
@@ -27,6 +29,8 @@ export interface VolumeMounterOptions {
   readonly limitsMemory: boolean;
   /** Replaces mount(8) for NFS. */
   readonly mounter?: string;
+  /** Volumes of CSI drivers. */
+  readonly csi: Pick<DriverVolumes, 'mount'>;
 }
 
 export interface MountInput {
@@ -38,16 +42,6 @@ export interface MountInput {
   readonly signal: AbortSignal;
   /** Ends long multi-step work when the pod is to end. */
   readonly podSignal: AbortSignal;
-}
-
-/** A volume as containers use it. */
-export interface MountedVolume {
-  /** Host path of a directory, file or device. */
-  readonly path: string;
-  readonly kind: 'files' | 'device';
-  readonly readOnly: boolean;
-  /** Additional group of the pod's processes, from an annotation of the persistent volume. */
-  readonly group?: number;
 }
 
 /** Sources that support mount options. */
@@ -66,8 +60,12 @@ export class VolumeMounter {
   /** Idempotent. Throws VolumeError, MountInterruptedError or a system error. */
   async mount(input: MountInput): Promise<MountedVolume> {
     const { target } = input;
-    const plugin = this.#pluginOf(target);
     this.#checkNode(target);
+    if (target.source.csi !== undefined) {
+      const { csi } = this.#options;
+      return { ...(await csi.mount(input)), ...this.#group(target) };
+    }
+    const plugin = this.#pluginOf(target);
     if (target.isBlock) {
       const path = await localDevice(target.source.local?.path ?? '');
       return { path, kind: 'device', readOnly: target.readOnly, ...this.#group(target) };
@@ -81,17 +79,7 @@ export class VolumeMounter {
   }
 
   /** Name of the plugin in directory names. Throws VolumeError for unsupported types. */
-  #pluginOf({ source, specName, isBlock, persistent }: VolumeToMount): string {
-    const { csi } = source;
-    if (csi !== undefined) {
-      const at =
-        persistent === undefined
-          ? 'mounter.SetUpAt failed to get CSI client'
-          : 'attacher.MountDevice failed to create newCsiDriverClient';
-      const why = `driver name ${csi.driver} not found in the list of registered CSI drivers`;
-      const stage = persistent === undefined ? 'MountVolume.SetUp failed' : 'MountVolume.MountDevice failed';
-      throw new VolumeError(`${this.#options.dialect.labelDomain}/csi: ${at}: ${why}`, { stage });
-    }
+  #pluginOf({ source, specName, isBlock }: VolumeToMount): string {
     const plugin = pluginNames.find(([field]) => source[field] !== undefined)?.[1];
     if (plugin === undefined) {
       const type = Object.keys(source).find((field) => !nonSourceFields.has(field));

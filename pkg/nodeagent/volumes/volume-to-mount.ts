@@ -4,6 +4,8 @@ import { claimNameOf } from '#api/core/v1/pod/claims.js';
 import { persistentvolumeclaims, persistentvolumes } from '#api/core/v1/resources.gen.js';
 import type {
   Container,
+  CSIPersistentVolumeSource,
+  CSIVolumeSource,
   PersistentVolume,
   PersistentVolumeClaim,
   PersistentVolumeSource,
@@ -19,7 +21,7 @@ type InPods = 'hostPath' | 'nfs' | 'emptyDir' | 'configMap' | 'secret' | 'projec
 
 /** The source in a pod or a persistent volume. At most one of these members is set; unsupported types have others. */
 export interface MountSource extends Pick<VolumeSource, InPods>, Pick<PersistentVolumeSource, 'local'> {
-  csi?: { readonly driver: string };
+  csi?: CSIVolumeSource | CSIPersistentVolumeSource;
 }
 
 export interface VolumeToMount {
@@ -96,8 +98,9 @@ function unknown(message: string, cause?: unknown): VolumeError {
 }
 
 /** Volumes that the agent writes are always read-only. */
-function isReadOnly({ configMap, secret, downwardAPI, projected, nfs }: Volume): boolean {
-  return [configMap, secret, downwardAPI, projected].some((source) => source !== undefined) || nfs?.readOnly === true;
+function isReadOnly({ configMap, secret, downwardAPI, projected, nfs, csi }: Volume): boolean {
+  if ([configMap, secret, downwardAPI, projected].some((source) => source !== undefined)) return true;
+  return nfs?.readOnly === true || csi?.readOnly === true;
 }
 
 async function boundVolume(
