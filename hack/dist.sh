@@ -15,7 +15,11 @@ cp -r docs "$work/$name/docs"
 cp dist/build.json "$work/$name/dist"
 # Source maps are of use only with the sources.
 node dist/hack/bundle/main.js list | grep -v '\.map$' | xargs -r cp --parents -t "$work/$name"
-cp "$(readlink -f "$(command -v node)")" "$work/$name/.tools/bin/node"
+node=$(readlink -f "$(command -v node)")
+cp "$node" "$work/$name/.tools/bin/node"
+# A library of Node.js that a small Debian lacks; bin/* name its folder to the linker.
+atomic=$(ldd "$node" | sed -n 's/.*libatomic\.so\.1 => \([^ ]*\).*/\1/p')
+[ -z "$atomic" ] || install -D "$(readlink -f "$atomic")" "$work/$name/.tools/lib/libatomic.so.1"
 chmod -R u=rwX,go=rX "$work/$name"
 tar --sort=name --mtime=@0 --owner=0 --group=0 --numeric-owner -C "$work" -cf - "$name" | gzip -9n >"dist/$name.tar.gz"
 (cd dist && sha256sum "$name.tar.gz" >"$name.tar.gz.sha256")

@@ -14,6 +14,18 @@ t.test('words are escaped for systemd', (t) => {
   t.end();
 });
 
+t.test('the folder of a library of Node.js is in the environment of the unit', (t) => {
+  const text = serviceUnit({
+    description: 'a node',
+    command: ['/a'],
+    path: '/bin',
+    libraryPath: '/opt/orch/.tools/lib',
+  });
+  t.match(text, 'Environment=PATH=/bin\nEnvironment=LD_LIBRARY_PATH=/opt/orch/.tools/lib\n', 'with a folder');
+  t.notMatch(unit(['/a']), 'LD_LIBRARY_PATH', 'without one');
+  t.end();
+});
+
 t.test('systemd accepts the unit', { skip: whyNoSystemd() ?? false }, (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'unit-'));
   t.teardown(() => rmSync(folder, { recursive: true }));

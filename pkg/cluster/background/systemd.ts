@@ -13,10 +13,13 @@ export interface ServiceUnit {
   readonly command: readonly string[];
   /** PATH of the process. */
   readonly path: string;
+  /** Folder of a library that its Node.js needs; absent: the machine has it. */
+  readonly libraryPath?: string | undefined;
 }
 
 /** Text of the unit file. Pure. */
-export function serviceUnit({ command, description, path }: ServiceUnit): string {
+export function serviceUnit({ command, description, path, libraryPath }: ServiceUnit): string {
+  const environment = [`PATH=${path}`, ...(libraryPath ? [`LD_LIBRARY_PATH=${libraryPath}`] : [])];
   return `[Unit]
 Description=${description}
 Wants=network-online.target
@@ -27,7 +30,7 @@ StartLimitIntervalSec=0
 [Service]
 Type=exec
 ExecStart=${command.map(quoted).join(' ')}
-Environment=${quoted(`PATH=${path}`)}
+${environment.map((variable) => `Environment=${quoted(variable)}`).join('\n')}
 Restart=always
 RestartSec=2
 # The process stops its containers itself; after a crash they keep running for the next start.
@@ -56,7 +59,8 @@ const systemPath = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 export function writeUnit(file: string, layout: Layout, command: readonly string[]): void {
   const joined = joinedOf(readSettings(layout.settings));
   const description = joined === undefined ? `Cluster in ${layout.root}` : `Part of the cluster at ${joined.server}`;
-  replaceFile(file, serviceUnit({ command, description, path: process.env['PATH'] ?? systemPath }));
+  const { PATH: path = systemPath, LD_LIBRARY_PATH: libraryPath } = process.env;
+  replaceFile(file, serviceUnit({ command, description, path, libraryPath }));
 }
 
 /** Rejects with a SetupError that has systemd's message. */
