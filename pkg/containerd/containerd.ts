@@ -5,7 +5,7 @@ import { mkdir, open, readFile, rm } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { type Clock, realClock } from '#apimachinery/clock.js';
-import { makeCgroupRoot } from '#containerd/cgroup-root.js';
+import { type CgroupDriver, makeCgroupRoot } from '#containerd/cgroup-root.js';
 import { cniConfig, cniConfigFile, cniTemplateFile, containerdConfig } from '#containerd/config.js';
 import { lastPodCIDR } from '#containerd/pod-cidr.js';
 import { GrpcCRI } from '#nodeagent/cri/grpc/client.js';
@@ -21,6 +21,8 @@ export interface ContainerdOptions {
   readonly bridge?: string;
   /** Reference of the pause image, loaded separately. */
   readonly sandboxImage: string;
+  /** What creates the cgroups of pods; default `cgroupfs`. It must be the node agent's. */
+  readonly cgroupDriver?: CgroupDriver;
   /** The process outlives its parent. */
   readonly detached?: boolean;
   readonly clock?: Clock;
@@ -122,7 +124,7 @@ async function writeConfiguration(options: ContainerdOptions, paths: ContainerdP
     sandboxImage: options.sandboxImage,
     cniBinDir,
     restrictOOMScoreAdj: await oomScoreAdjRestricted(),
-    systemdCgroup: false,
+    systemdCgroup: options.cgroupDriver === 'systemd',
   });
   await writeFileAtomic(join(dir, 'config.toml'), config, 0o644);
   const network = { name: paths.bridge, bridge: paths.bridge, ipamDir: join(dir, 'ipam') };
@@ -172,7 +174,7 @@ export async function startContainerd(options: ContainerdOptions): Promise<Conta
   const paths = containerdPaths(options.dir, options.bridge);
   const start = async () => {
     await writeConfiguration(options, paths);
-    await makeCgroupRoot(paths.cgroupRoot, clock);
+    await makeCgroupRoot(paths.cgroupRoot, clock, options.cgroupDriver ?? 'cgroupfs');
     await rm(paths.socket, { force: true });
     return launch(options, paths);
   };

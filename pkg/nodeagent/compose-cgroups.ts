@@ -2,25 +2,27 @@
 import { join } from 'node:path';
 import type { Pod } from '#api/core/v1/types.gen.js';
 import type { Dialect } from '#apimachinery/dialect.js';
+import { messageOf } from '#apimachinery/errors/message.js';
 import { FeatureGates } from '#daemon/options/groups/feature-gates.js';
 import { OptionsError } from '#daemon/options/option.js';
 import type { NodeAgentDependencies } from '#nodeagent/dependencies.js';
 import type { AgentMetrics } from '#nodeagent/metrics/agent-metrics.js';
 import type { Machine, MachineFacts } from '#nodeagent/node/machine.js';
 import type { NodeEvents } from '#nodeagent/node/node-events.js';
-import { cgroupVersion, findProgram, systemdRuns } from '#nodeagent/node/prerequisites.js';
+import { cgroupVersion } from '#nodeagent/node/prerequisites.js';
 import type { NodeRegistrar } from '#nodeagent/node/registrar.js';
 import type { NodeAgentOptions } from '#nodeagent/options/declarations.js';
 import { diskCgroupFiles } from '#nodeagent/resources/cgroup-files.js';
 import { allocatableLimits, type Capacity } from '#nodeagent/resources/cgroup-plan.js';
-import type { CgroupHierarchy, SystemPaths } from '#nodeagent/resources/cgroup-settings.js';
+import type { CgroupHierarchy, CgroupVersion, SystemPaths } from '#nodeagent/resources/cgroup-settings.js';
 import { CgroupTree, cgroupMountPoint } from '#nodeagent/resources/cgroup-tree.js';
 import { PodCgroups } from '#nodeagent/resources/cgroups.js';
 import type { CPUQuota, NodeResourceFacts } from '#nodeagent/resources/container-resources.js';
+import { machineUnits } from '#nodeagent/resources/machine-units.js';
 import { NodeCgroups, type ReservedCgroup } from '#nodeagent/resources/node-cgroups.js';
 import { pathOfSlice } from '#nodeagent/resources/slices.js';
 import { machineProcesses, SystemCgroups } from '#nodeagent/resources/system-cgroups.js';
-import { busctlRunner, SystemdUnits, type Units } from '#nodeagent/resources/systemd-units.js';
+import type { Units } from '#nodeagent/resources/systemd-units.js';
 
 export interface CgroupsInput {
   readonly metrics: AgentMetrics;
@@ -106,16 +108,12 @@ export async function composeCgroups(
 const scopePrefixes: Readonly<Record<string, string>> = { containerd: 'cri-containerd', 'cri-o': 'crio' };
 
 /** As in 1.24, fails if systemd is to manage cgroups and does not run. Throws OptionsError. */
-async function newUnits(version: 1 | 2): Promise<Units> {
-  const busctl = await findProgram('busctl');
-  const problem = !(await systemdRuns())
-    ? 'systemd does not run on this machine'
-    : busctl === undefined
-      ? 'busctl is not installed'
-      : undefined;
-  if (busctl === undefined || problem !== undefined)
-    throw new OptionsError([`--cgroup-driver=systemd: systemd cgroup manager not available: ${problem}`]);
-  return new SystemdUnits(busctlRunner(busctl), version);
+async function newUnits(version: CgroupVersion): Promise<Units> {
+  try {
+    return await machineUnits(version);
+  } catch (error) {
+    throw new OptionsError([`--cgroup-driver=systemd: systemd cgroup manager not available: ${messageOf(error)}`]);
+  }
 }
 
 /** An absolute path, or undefined for an unset option. */

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import t from 'tap';
 import { hostNetworks } from '#cluster/machine/network.js';
-import { removeStaleBridges } from '#cluster/supervise/container-runtimes.js';
+import { cgroupDriverOf, removeStaleBridges } from '#cluster/supervise/container-runtimes.js';
 import { staleBridges } from '#containerd/bridges.js';
 import { containerdPaths } from '#containerd/containerd.js';
 import { skipWithoutContainers } from '#containerd/testing/containerd-fixture.js';
@@ -49,4 +49,12 @@ t.test('bridges of killed runs are detected and removed', { skip }, async (t) =>
   t.same((await removeStaleBridges(own, `${prefix}0/24`)).sort(), [bridge, other].sort());
   t.same(await removeStaleBridges(own, `${prefix}0/24`), []);
   t.match((await run('ip', ['-o', 'link'])).stdout, foreign);
+});
+
+t.test('containerd has the cgroup driver of the node agent', async (t) => {
+  const driver = cgroupDriverOf;
+  t.equal(driver([]), 'cgroupfs', 'without options');
+  t.equal(driver(['v=2', 'cgroup-driver=systemd']), 'systemd', 'as the option says');
+  t.equal(driver(['--cgroup-driver=systemd']), 'systemd', 'written with dashes');
+  t.equal(driver(['cgroup-driver=systemd', 'cgroup-driver=cgroupfs']), 'cgroupfs', 'as the last of two says');
 });

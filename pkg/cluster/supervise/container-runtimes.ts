@@ -7,6 +7,7 @@ import { removePodNetwork } from '#cluster/supervise/node-network.js';
 import { RuntimeKeeper, stopRuntime } from '#cluster/supervise/runtime.js';
 import { step } from '#cluster/terminal/progress.js';
 import { removeBridge, staleBridges } from '#containerd/bridges.js';
+import type { CgroupDriver } from '#containerd/cgroup-root.js';
 import { containerdPaths } from '#containerd/containerd.js';
 import { forgetPodCIDR } from '#containerd/pod-cidr.js';
 import { shimsOf } from '#containerd/remains.js';
@@ -52,7 +53,12 @@ export async function startContainerRuntimes(context: ClusterContext): Promise<C
           progress({ step: 'pod network', state: 'done', note });
         }
         const keeper = new RuntimeKeeper({
-          containerd: { dir, sandboxImage: images.pause, clock },
+          containerd: {
+            dir,
+            sandboxImage: images.pause,
+            clock,
+            cgroupDriver: cgroupDriverOf(start.daemonOptions.nodeAgent),
+          },
           clock,
           log,
         });
@@ -72,6 +78,12 @@ export async function startContainerRuntimes(context: ClusterContext): Promise<C
   );
   running.push(keptForPods('routes to pods of other nodes', () => removePodNetwork(settings)));
   return { runtimes, pauseImage: images.pause };
+}
+
+/** The cgroup driver in options of the node agent, `name=value`; the last one counts. */
+export function cgroupDriverOf(options: readonly string[]): CgroupDriver {
+  const values = options.flatMap((option) => /^-{0,2}cgroup-driver=(.*)$/.exec(option)?.[1] ?? []);
+  return values.at(-1) === 'systemd' ? 'systemd' : 'cgroupfs';
 }
 
 /**
