@@ -4,11 +4,11 @@ FLAGS ?=
 EXAMPLE ?= web
 FILE ?=
 
-.PHONY: help up down test check lint generate build images dist bench fuzz soak clean
+.PHONY: help up down test vm-test check lint generate build images dist bench fuzz soak clean
 .DEFAULT_GOAL := help
 
 help: ## Show this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  \033[1m%-10s\033[0m %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  \033[1m%-10s\033[0m %s\n", $$1, $$2 }' Makefile
 
 up: ## Install what is missing, build, start a cluster and run an example: EXAMPLE=web or shop
 	@EXAMPLE=$(EXAMPLE) hack/up.sh --data-dir $(DATA_DIR) $(FLAGS)
@@ -27,6 +27,9 @@ dist: ## Pack the programs and their Node.js into one archive that runs without 
 
 test: ## Install what is missing, build, lint and run every test
 	@hack/test.sh
+
+vm-test: ## Boot Debian 12 and 13 in qemu and try the cluster in them: systemd, cgroup v2, reboots; FLAGS="bookworm --only NAME"
+	@hack/vm-test.sh $(FLAGS)
 
 check: ## Compile what changed and run one test: FILE=pkg/scheduler/queue/queue.ts
 	@hack/check.sh $(FILE)

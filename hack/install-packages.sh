@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Installs missing Debian packages of the runtime parts. Prints nothing if there is nothing to do.
-# Arguments: --optional (continue if packages cannot be installed), more programs whose packages have their names.
+# Arguments: --optional (continue if packages cannot be installed), more programs as PROGRAM=PACKAGE or, if both have the same
+# name, PROGRAM.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -15,7 +16,7 @@ for argument in "$@"; do
   case "$argument" in
     --optional) optional=true ;;
     -*) echo "$0: unknown option $argument" >&2 && exit 2 ;;
-    *) packages[$argument]=$argument ;;
+    *) packages[${argument%%=*}]=${argument#*=} ;;
   esac
 done
 missing=()
