@@ -49,7 +49,7 @@ export function composeReclaim(
   const { clock, log } = deps;
   const pods = new NodePods(input);
   const containers = newContainerCollector(values, deps, input, pods);
-  const images = newImageCollector(values, deps, input);
+  const images = deps.writeFiles === false ? undefined : newImageCollector(values, deps, input);
   const measurements = newMeasurements(deps, input);
   const thresholds = thresholdsFrom(values);
   const gates = new FeatureGates(values['feature-gates']);
@@ -162,12 +162,11 @@ function newContainerCollector(
   });
 }
 
-function newImageCollector(
+export function newImageCollector(
   values: NodeAgentOptions,
-  { clock, log, cri, writeFiles }: NodeAgentDependencies,
-  { machine, nodeEvents }: ReclaimInput,
-): ImageCollector | undefined {
-  if (writeFiles === false) return undefined;
+  { clock, log, cri }: Pick<NodeAgentDependencies, 'clock' | 'log' | 'cri'>,
+  { machine, nodeEvents }: Pick<ReclaimInput, 'machine' | 'nodeEvents'>,
+): ImageCollector {
   return new ImageCollector({
     ...{ clock, log, cri, machine, events: nodeEvents },
     sandboxImage: values['pod-infra-container-image'] ?? '',

@@ -1,6 +1,7 @@
 /** Effects of options of identity, runtime and API server. */
 import { type Effects, gap, seenIn, sees } from '#nodeagent/testing/effects/effect.js';
 import { addresses, kibibytes, lease, node, started, taintTexts } from '#nodeagent/testing/effects/node-sights.js';
+import { removedImages } from '#nodeagent/testing/effects/reclaim-sights.js';
 
 const bootstrap = 'test/integration/nodeagent/tls-bootstrap.test.ts';
 const requested = seenIn(bootstrap, 'both certificates are requested, approved and used');
@@ -108,7 +109,7 @@ export const identityEffects: Effects = {
     fields: { runtimeRequestTimeout: '7s' },
     proof: gap('shutdown'),
   },
-  'pod-infra-container-image': { argument: 'example.com/pause:1', proof: gap('evict') },
+  'pod-infra-container-image': { argument: 'example.com/pause:1', proof: sees('a b', removedImages()) },
   'image-credential-provider-bin-dir': { argument: '/d', proof: pulls },
   'image-credential-provider-config': { argument: '/f', proof: pulls },
   'exit-on-lock-contention': { argument: 'true', proof: gap('shutdown') },

@@ -18,6 +18,7 @@ import { overrideCalls } from '#nodeagent/testing/override-calls.js';
 export interface SeenAgent {
   readonly api: FakeApi;
   readonly clock: VirtualClock;
+  readonly runtime: CRI;
   /** Configurations of sandboxes and containers that the runtime was asked for. */
   readonly sandboxes: readonly PodSandboxConfig[];
   readonly containers: readonly ContainerConfig[];
@@ -33,7 +34,7 @@ export interface SeenAgentOptions {
 }
 
 /** Starts an agent under a virtual clock, lets `look` see it, and stops it. */
-async function withAgent<T>(
+export async function withAgent<T>(
   values: NodeAgentOptions,
   dialect: Dialect,
   look: (agent: SeenAgent) => Promise<T> | T,
@@ -59,7 +60,7 @@ async function withAgent<T>(
       return runtime.updateRuntimeConfig(range);
     },
   });
-  const agent: SeenAgent = { api, clock, sandboxes, containers, calls };
+  const agent: SeenAgent = { api, clock, runtime, sandboxes, containers, calls };
   prepare?.(agent);
   const fixture = startAgent({
     ...{ clock, api, runtime, values, dialect },

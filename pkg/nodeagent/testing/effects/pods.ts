@@ -1,6 +1,7 @@
 /** Effects of options of pods, images, network and containers' logs. */
 import { type Effects, gap, seenIn, sees } from '#nodeagent/testing/effects/effect.js';
 import { node, started } from '#nodeagent/testing/effects/node-sights.js';
+import { deadContainers, removedImages, removedYoungImages } from '#nodeagent/testing/effects/reclaim-sights.js';
 
 const pulls = seenIn(
   'pkg/nodeagent/images/puller.test.ts',
@@ -50,9 +51,21 @@ export const podsEffects: Effects = {
     proof: gap('shutdown'),
   },
   'node-status-max-images': { argument: '1', fields: { nodeStatusMaxImages: 1 }, proof: gap('shutdown') },
-  'image-gc-high-threshold': { argument: '90', fields: { imageGCHighThresholdPercent: 90 }, proof: gap('evict') },
-  'image-gc-low-threshold': { argument: '70', fields: { imageGCLowThresholdPercent: 70 }, proof: gap('evict') },
-  'minimum-image-ttl-duration': { argument: '7s', fields: { imageMinimumGCAge: '7s' }, proof: gap('evict') },
+  'image-gc-high-threshold': {
+    argument: '99',
+    fields: { imageGCHighThresholdPercent: 99 },
+    proof: sees('', removedImages()),
+  },
+  'image-gc-low-threshold': {
+    argument: '70',
+    fields: { imageGCLowThresholdPercent: 70 },
+    proof: sees('example.com/pause:1 a b', removedImages()),
+  },
+  'minimum-image-ttl-duration': {
+    argument: '7s',
+    fields: { imageMinimumGCAge: '7s' },
+    proof: sees('young', removedYoungImages()),
+  },
   'volume-stats-agg-period': { argument: '7s', fields: { volumeStatsAggPeriod: '7s' }, proof: gap('shutdown') },
   'volume-plugin-dir': { argument: '/d', fields: { volumePluginDir: '/d' }, proof: gap('csi') },
   'enable-controller-attach-detach': {
@@ -96,7 +109,11 @@ export const podsEffects: Effects = {
   },
   'container-log-max-files': { argument: '2', fields: { containerLogMaxFiles: 2 }, proof: gap('shutdown') },
   'container-log-max-size': { argument: '1Ki', fields: { containerLogMaxSize: '1Ki' }, proof: gap('shutdown') },
-  'maximum-dead-containers': { argument: '7', proof: gap('evict') },
-  'maximum-dead-containers-per-container': { argument: '7', proof: gap('evict') },
-  'minimum-container-ttl-duration': { argument: '7s', proof: gap('evict') },
+  'maximum-dead-containers': {
+    argument: '2',
+    with: ['--maximum-dead-containers-per-container=5'],
+    proof: sees(2, deadContainers()),
+  },
+  'maximum-dead-containers-per-container': { argument: '3', proof: sees(3, deadContainers()) },
+  'minimum-container-ttl-duration': { argument: '1h', proof: sees(2, deadContainers()) },
 };

@@ -3,6 +3,13 @@
 import { testPod } from '#nodeagent/testing/agent-fixture.js';
 import { type Effects, gap, sees } from '#nodeagent/testing/effects/effect.js';
 import { kibibytes, node, podStatus, started } from '#nodeagent/testing/effects/node-sights.js';
+import {
+  evictionsToReclaim,
+  graceOfEviction,
+  memoryPressure,
+  pressureThatRemains,
+  secondsUntilEviction,
+} from '#nodeagent/testing/effects/reclaim-sights.js';
 
 const sysctl = 'net.core.somaxconn';
 const limited = () =>
@@ -129,30 +136,44 @@ export const resourcesEffects: Effects = {
   'eviction-soft': {
     argument: 'memory.available<1Gi',
     fields: { evictionSoft: { 'memory.available': '1Gi' } },
-    proof: gap('evict'),
+    with: ['--eviction-soft-grace-period=memory.available=1h'],
+    proof: sees('True', memoryPressure()),
   },
   'eviction-soft-grace-period': {
     argument: 'memory.available=7s',
     fields: { evictionSoftGracePeriod: { 'memory.available': '7s' } },
-    proof: gap('evict'),
+    with: ['--eviction-soft=memory.available<1Gi'],
+    proof: sees(15, secondsUntilEviction()),
   },
   'eviction-minimum-reclaim': {
     argument: 'memory.available=1Gi',
     fields: { evictionMinimumReclaim: { 'memory.available': '1Gi' } },
-    proof: gap('evict'),
+    with: ['--eviction-hard=memory.available<1Gi'],
+    proof: sees(2, evictionsToReclaim()),
   },
   'eviction-max-pod-grace-period': {
     argument: '7',
     fields: { evictionMaxPodGracePeriod: 7 },
-    proof: gap('evict'),
+    with: ['--eviction-soft=memory.available<1Gi', '--eviction-soft-grace-period=memory.available=1s'],
+    proof: sees(7, graceOfEviction()),
   },
   'eviction-pressure-transition-period': {
     argument: '7s',
     fields: { evictionPressureTransitionPeriod: '7s' },
-    proof: gap('evict'),
+    with: ['--eviction-hard=memory.available<1Gi'],
+    proof: sees('False', pressureThatRemains()),
   },
-  'kernel-memcg-notification': { argument: 'true', fields: { kernelMemcgNotification: true }, proof: gap('evict') },
-  'experimental-kernel-memcg-notification': { argument: 'true', proof: gap('evict') },
+  'kernel-memcg-notification': {
+    argument: 'true',
+    fields: { kernelMemcgNotification: true },
+    with: ['--eviction-hard=memory.available<1Gi'],
+    proof: sees(0, secondsUntilEviction()),
+  },
+  'experimental-kernel-memcg-notification': {
+    argument: 'true',
+    with: ['--eviction-hard=memory.available<1Gi'],
+    proof: sees(0, secondsUntilEviction()),
+  },
   'max-open-files': { argument: '7777', fields: { maxOpenFiles: 7777 }, proof: gap('shutdown') },
   'oom-score-adj': { argument: '7', fields: { oomScoreAdj: 7 }, proof: gap('shutdown') },
   'protect-kernel-defaults': {
