@@ -8,6 +8,7 @@ export const below: Readonly<Record<string, readonly string[]>> = {
   api: ['apimachinery'],
   pki: ['apimachinery'],
   observe: ['apimachinery'],
+  insight: ['api', 'apimachinery'],
   quota: ['api', 'apimachinery'],
   daemon: ['pki', 'api', 'apimachinery'],
   http: ['daemon', 'apimachinery'],

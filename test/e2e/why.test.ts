@@ -217,7 +217,7 @@ t.test('what would happen', async (t) => {
     const here = await client.request<Explanation>('GET', '/debug/scheduler/explain?pod=default/waiting');
     return isDeepStrictEqual(here, await why('pod', 'waiting'));
   });
-  t.match((await cluster.ctl('why', 'pod', 'lone')).stdout, /^Pod default\/lone: has a node\n/);
+  t.match((await cluster.ctl('why', 'pod', 'lone')).stdout, /^Pod default\/lone: healthy\n/);
   t.match((await cluster.ctl('why', '--drain', 'nowhere')).stderr, /node "nowhere" does not exist/);
   t.equal((await cluster.ctl('why')).code, 2);
   t.match((await cluster.ctl('why', 'pod', 'absent')).stderr, /pods "absent" not found/);

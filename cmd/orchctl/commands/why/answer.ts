@@ -105,6 +105,16 @@ export async function answer(invocation: Invocation): Promise<number> {
   return 0;
 }
 
+/** The scheduler's decisions about existing pods. The state of the cluster is read once, when it is first needed. */
+export function explanations(invocation: Invocation): (pod: Pod) => Promise<Explanation> {
+  let state: Promise<State> | undefined;
+  return async (pod) => {
+    state ??= stateOf(invocation);
+    const { client, copy, extenders, profiles, snapshot } = await state;
+    return explain(pod, { copy: await copy(snapshot), dialect: client.dialect, profiles, extenders, scores: 0 });
+  };
+}
+
 /** Options that the scheduler's page does not support. */
 const localOptions = ['filename', 'copies', 'without-node', 'drain', 'scheduler-config'];
 

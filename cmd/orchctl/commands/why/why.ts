@@ -4,10 +4,12 @@ import { allNamespacesOption, filenameOption } from '#cmd/orchctl/commands/optio
 
 export const why: Command = {
   name: 'why',
-  usage: '(pod NAME | --as USER VERB (TYPE | TYPE/NAME | URL) | -f FILE | --without-node NODE | --drain NODE)',
-  summary: 'Explain why a pod is pending, a user may not do something, or an object is refused; read-only',
+  usage: '(TYPE NAME | --as USER VERB (TYPE | TYPE/NAME | URL) | -f FILE | --without-node NODE | --drain NODE)',
+  summary: 'Explain why an object is stuck, a user may not do something, or an object is refused; read-only',
   examples: [
     'orchctl why pod web-0',
+    'orchctl why deployment/web -n shop',
+    'orchctl why service web',
     'orchctl why --as jane --as-group dev delete pods/web -n shop',
     'orchctl why -f deployment.yaml --copies 50',
     'orchctl why -f policy.yaml',
@@ -63,7 +65,12 @@ export const why: Command = {
       return explainUser(invocation);
     }
     // Imported on demand: only this command needs the scheduler.
-    const { answer } = await import('#cmd/orchctl/commands/why/answer.js');
+    const { answer, explanations } = await import('#cmd/orchctl/commands/why/answer.js');
+    if (isAboutObject(invocation)) {
+      const { explainObject } = await import('#cmd/orchctl/commands/why/object.js');
+      const done = await explainObject(invocation, explanations(invocation));
+      if (done !== undefined) return done;
+    }
     return answer(invocation);
   },
 };
@@ -73,4 +80,11 @@ const podTypes = ['pod', 'pods', 'po'];
 /** With --as, two arguments are a verb and a resource, unless the first one is the type of a pod. */
 function isAccess({ args, values }: Pick<Invocation, 'args' | 'values'>): boolean {
   return values.isSet('as') && args.length === 2 && !podTypes.includes(args[0] ?? '');
+}
+
+/** Options with which the scheduler's decision about a pod is meant. */
+const decisionOptions = ['filename', 'node', 'nodes', 'copies', 'without-node', 'drain', 'ask-scheduler'];
+
+function isAboutObject({ args, values }: Pick<Invocation, 'args' | 'values'>): boolean {
+  return args.length > 0 && !decisionOptions.some((option) => values.isSet(option));
 }

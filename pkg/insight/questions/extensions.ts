@@ -1,0 +1,217 @@
+/** Why definitions, API services, webhooks and signing requests do not work. */
+
+import type { MutatingWebhookConfiguration } from '#api/admissionregistration/v1/types.gen.js';
+import type { CustomResourceDefinition } from '#api/apiextensions/v1/types.gen.js';
+import type { APIService } from '#api/apiregistration/v1/types.gen.js';
+import type { CertificateSigningRequest } from '#api/certificates/v1/types.gen.js';
+import { services } from '#api/core/v1/resources.gen.js';
+import type { Finding, Subject } from '#insight/inquiry/finding.js';
+import type { Inquiry } from '#insight/inquiry/inquiry.js';
+import {
+  ageMs,
+  conditionOf,
+  conditionText,
+  finding,
+  isDeleted,
+  specEvidence,
+  statusEvidence,
+  subjectOf,
+} from '#insight/questions/parts.js';
+import { whyService } from '#insight/questions/service.js';
+import { whyTerminating } from '#insight/questions/termination.js';
+
+/** An approver may take this long. */
+const approvalMs = 30_000;
+
+export async function whyDefinition(
+  inquiry: Inquiry,
+  definition: CustomResourceDefinition,
+): Promise<readonly Finding[]> {
+  const subject = subjectOf('CustomResourceDefinition', definition);
+  const { conditions } = definition.status ?? {};
+  if (isDeleted(definition)) {
+    const terminating = conditionOf(conditions, 'Terminating');
+    const blocked = whyTerminating(inquiry, definition, 'CustomResourceDefinition');
+    return blocked.map((each) => ({
+      ...each,
+      evidence: [
+        ...each.evidence,
+        ...(terminating === undefined ? [] : [statusEvidence('conditions.Terminating', conditionText(terminating))]),
+      ].filter((evidence) => evidence !== undefined),
+    }));
+  }
+  const all: Finding[] = [];
+  const add = (type: string, bad: string, reason: string, summary: string, action: string) => {
+    const condition = conditionOf(conditions, type);
+    if (condition?.status !== bad) return;
+    all.push(
+      finding({
+        ...{ subject, reason, summary },
+        evidence: [statusEvidence(`conditions.${type}`, conditionText(condition))],
+        remedies: [{ action }],
+      }),
+    );
+  };
+  add(
+    'NamesAccepted',
+    'False',
+    'NamesTaken',
+    'Another definition has the names of this one.',
+    'Choose other names, or delete the other definition.',
+  );
+  add(
+    'KubernetesAPIApprovalPolicyConformant',
+    'False',
+    'GroupProtected',
+    'The group of the definition is protected and needs an annotation of approval.',
+    'Choose a group of your own, or set the annotation that the message names.',
+  );
+  add(
+    'NonStructuralSchema',
+    'True',
+    'SchemaNotStructural',
+    'The schema of the definition is not structural.',
+    'Correct the schema as the message says.',
+  );
+  if (all.length === 0 && conditionOf(conditions, 'Established')?.status === 'False')
+    add('Established', 'False', 'NotEstablished', 'The definition is not served.', 'Change what the message names.');
+  const service = definition.spec.conversion?.webhook?.clientConfig?.service;
+  if (service !== undefined)
+    all.push(...(await backend(inquiry, subject, 'WebhookDown', service.namespace, service.name)));
+  return all;
+}
+
+/** A service that the subject calls. */
+async function backend(
+  inquiry: Inquiry,
+  subject: Subject,
+  reason: string,
+  namespace: string,
+  name: string,
+): Promise<readonly Finding[]> {
+  const of = { kind: 'Service', namespace, name };
+  const service = await inquiry.get(services, name, namespace);
+  if (service.state === 'unreadable') return [];
+  if (service.state === 'absent')
+    return [
+      finding({
+        subject,
+        reason: 'ServiceMissing',
+        summary: `Service ${namespace}/${name}, which is to be called, does not exist.`,
+        evidence: [specEvidence('service', `${namespace}/${name}`)],
+        remedies: [{ action: `Install what brings the service, or delete the ${subject.kind}.` }],
+      }),
+    ];
+  const causes = await inquiry.causes(of, whyService, service.object);
+  if (causes.length === 0) return [];
+  return [
+    finding({
+      ...{ subject, reason, causes },
+      summary: `Service ${namespace}/${name}, which is to be called, does not answer.`,
+    }),
+  ];
+}
+
+export async function whyApiService(inquiry: Inquiry, apiService: APIService): Promise<readonly Finding[]> {
+  const subject = subjectOf('APIService', apiService);
+  if (isDeleted(apiService)) return whyTerminating(inquiry, apiService, 'APIService');
+  const available = conditionOf(apiService.status?.conditions, 'Available');
+  if (available?.status !== 'False') return [];
+  const { service, group = '', version = '' } = apiService.spec ?? {};
+  const causes =
+    service === undefined
+      ? []
+      : await backend(inquiry, subject, 'ServiceDown', service.namespace ?? '', service.name ?? '');
+  return [
+    finding({
+      ...{ subject, causes },
+      reason: 'ApiUnavailable',
+      summary: `The API ${group}/${version} is not available, because its server does not answer.`,
+      evidence: [statusEvidence('conditions.Available', conditionText(available))],
+      remedies: causes.length > 0 ? [] : [{ action: 'Check the server behind the service, and spec.caBundle.' }],
+    }),
+  ];
+}
+
+/** Of both kinds of webhook configurations. */
+export async function whyWebhooks(
+  inquiry: Inquiry,
+  configuration: Pick<MutatingWebhookConfiguration, 'metadata' | 'kind'> & {
+    readonly webhooks?: readonly {
+      readonly name: string;
+      readonly failurePolicy?: string;
+      readonly clientConfig: { readonly service?: { readonly namespace: string; readonly name: string } };
+    }[];
+  },
+): Promise<readonly Finding[]> {
+  const subject = subjectOf(configuration.kind ?? 'MutatingWebhookConfiguration', configuration);
+  const all: Finding[] = [];
+  for (const { name, clientConfig, failurePolicy = 'Fail' } of configuration.webhooks ?? []) {
+    const { service } = clientConfig;
+    if (service === undefined) continue;
+    const causes = await backend(inquiry, subject, 'ServiceDown', service.namespace, service.name);
+    if (causes.length === 0) continue;
+    const effect =
+      failurePolicy === 'Fail'
+        ? 'every request that it matches is refused'
+        : 'every request that it matches waits for it in vain and is let through';
+    all.push(
+      finding({
+        ...{ subject, causes },
+        reason: 'WebhookDown',
+        summary: `Webhook ${name} cannot be called: ${effect}.`,
+        evidence: [specEvidence('failurePolicy', failurePolicy)],
+        remedies: [
+          {
+            action: 'If it is not needed, delete the configuration.',
+            command: `delete ${subject.kind.toLowerCase()} ${subject.name}`,
+          },
+        ],
+      }),
+    );
+  }
+  return all;
+}
+
+export function whySigningRequest(inquiry: Inquiry, request: CertificateSigningRequest): Promise<readonly Finding[]> {
+  const subject = subjectOf('CertificateSigningRequest', request);
+  const { conditions = [], certificate = '' } = request.status ?? {};
+  const { signerName, username = '' } = request.spec;
+  const denied = conditionOf(conditions, 'Denied');
+  const failed = conditionOf(conditions, 'Failed');
+  const evidence = [specEvidence('spec.signerName', signerName), specEvidence('spec.username', username)];
+  const answer = (reason: string, summary: string, action: string, command?: string) =>
+    Promise.resolve([
+      finding({
+        ...{ subject, reason, summary },
+        evidence: [
+          ...evidence,
+          denied && statusEvidence('conditions.Denied', conditionText(denied)),
+          failed && statusEvidence('conditions.Failed', conditionText(failed)),
+        ],
+        remedies: [{ action, ...(command === undefined ? {} : { command }) }],
+      }),
+    ]);
+  if (denied !== undefined)
+    return answer('RequestDenied', 'The request was denied.', 'Send another request that the approver accepts.');
+  if (failed !== undefined)
+    return answer(
+      'SigningFailed',
+      'The signer could not sign the request.',
+      'Correct what the message names, and send another request.',
+    );
+  if (certificate !== '') return Promise.resolve([]);
+  if (ageMs(request.metadata.creationTimestamp, inquiry.nowMs) < approvalMs) return Promise.resolve([]);
+  if (conditionOf(conditions, 'Approved') === undefined)
+    return answer(
+      'WaitsForApproval',
+      'The request waits for an approval.',
+      'Approve it, if you know who sent it.',
+      `certificate approve ${subject.name}`,
+    );
+  return answer(
+    'SignerSilent',
+    `Signer ${signerName} has not signed the approved request.`,
+    `Check that signer ${signerName} runs.`,
+  );
+}
