@@ -27,13 +27,15 @@ export interface RegistrarInput {
   readonly pressures: () => readonly PressureCondition[];
   /** Names of the attachable volumes that this node uses; undefined until they are known. */
   readonly volumesInUse: () => readonly string[] | undefined;
+  /** Another reason why the node is not ready. */
+  readonly problem: () => string | undefined;
 }
 
 /** The result is not prepared yet. */
 export function newRegistrar(
   values: NodeAgentOptions,
   deps: NodeAgentDependencies,
-  { machine, observer, events, serverPort, isNewMachine, pressures, volumesInUse }: RegistrarInput,
+  { machine, observer, events, serverPort, isNewMachine, pressures, volumesInUse, problem }: RegistrarInput,
 ): NodeRegistrar {
   const { informers, heartbeatClient = informers.client, clock, log, cri, nodeName } = deps;
   // Keeps pods away until the provider's controllers have initialized the node; they remove the taint.
@@ -69,6 +71,7 @@ export function newRegistrar(
     serverPort,
     isNewMachine,
     volumesInUse,
+    problem,
     events,
     pressures,
     health: new RuntimeHealth({ cri, clock, log, observer }),

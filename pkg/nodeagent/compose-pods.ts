@@ -12,6 +12,7 @@ import type { EventRecorder } from '#client/events/recorder.js';
 import type { Informer } from '#client/informer/informer.js';
 import { TokenBucket } from '#client/token-bucket.js';
 import { FeatureGates } from '#daemon/options/groups/feature-gates.js';
+import type { Refusal } from '#nodeagent/admission/plan.js';
 import { PodAdmission, type PodAdmissionOptions } from '#nodeagent/admission/pod-admission.js';
 import type { Allocations } from '#nodeagent/allocation/allocations.js';
 import { newAllocations } from '#nodeagent/compose-allocations.js';
@@ -82,6 +83,8 @@ export interface PodPartsInput {
   readonly nodeEvents: NodeEvents;
   /** What the node is short of. */
   readonly pressures: () => readonly PressureCondition[];
+  /** Why no new pod may start; undefined: pods may start. */
+  readonly closed: () => Refusal | undefined;
 }
 
 export interface PodParts extends CgroupParts {
@@ -342,7 +345,7 @@ const preempted = { reason: 'Preempting', message: 'Preempted in order to admit 
 function newAdmission(
   values: NodeAgentOptions,
   dialect: Dialect,
-  { registrar, observer, pods, isStatic, preempt, allocations, pressures }: PodPartsInput & AdmissionParts,
+  { registrar, observer, pods, isStatic, preempt, allocations, pressures, closed }: PodPartsInput & AdmissionParts,
 ): PodAdmission {
   return new PodAdmission({
     dialect,
@@ -350,7 +353,7 @@ function newAdmission(
     appArmor: registrar.facts.appArmor,
     node: () => registrar.currentNode,
     refreshNode: () => registrar.refresh(),
-    ...{ pods, isStatic, preempt, allocations },
+    ...{ pods, isStatic, preempt, allocations, closed },
     underPressure: (pod, isCritical) => pressureRefusal({ dialect, pod, isCritical, conditions: pressures() }),
     isKnown: (uid) => observer.get(uid) !== undefined,
   });

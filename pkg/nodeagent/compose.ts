@@ -13,6 +13,7 @@ import { composeReclaim, type ReclaimParts } from '#nodeagent/compose-eviction.j
 import { newLease, newRegistrar } from '#nodeagent/compose-node.js';
 import { newPlugins } from '#nodeagent/compose-plugins.js';
 import { composePods, type PodParts } from '#nodeagent/compose-pods.js';
+import { newNodeShutdown } from '#nodeagent/compose-shutdown.js';
 import { MeasuredCRI } from '#nodeagent/cri/measured-cri.js';
 import type { NodeAgentDependencies } from '#nodeagent/dependencies.js';
 import { LogRotator } from '#nodeagent/logs/rotator.js';
@@ -30,6 +31,7 @@ import { RuntimeLabels } from '#nodeagent/runtime/labels.js';
 import { RuntimeObserver } from '#nodeagent/runtime/observer.js';
 import { nodeCounts } from '#nodeagent/runtime/pod-runtime.js';
 import type { AgentServer } from '#nodeagent/server/agent-server.js';
+import type { NodeShutdown } from '#nodeagent/shutdown/node-shutdown.js';
 import type { MirrorPods } from '#nodeagent/sources/mirror-pods.js';
 import type { StaticPods } from '#nodeagent/sources/static-pods.js';
 import type { StatusManager } from '#nodeagent/status/manager.js';
@@ -62,6 +64,8 @@ export interface AgentParts {
   /** Absent on nodes without files. */
   readonly plugins?: PluginManager;
   readonly reclaim: ReclaimParts;
+  /** Absent if shutdowns of the machine are not watched. */
+  readonly shutdown?: NodeShutdown;
   /** Absent if no addresses are announced. */
   readonly announcer?: Announcer;
   /** Starts the server; undefined if the agent has none. */
@@ -101,18 +105,21 @@ export async function composeAgent(
     ...{ machine, observer, events, serverPort, pressures },
     isNewMachine: () => podParts.directories?.isNew ?? true,
     volumesInUse: () => (podParts.csi === undefined ? [] : podParts.csi.volumes.inUse()),
+    problem: () => shutdown?.problem,
   });
   await registrar.prepare();
   observer.onRecovery(() => registrar.poke());
   const podParts: PodParts = await composePods(values, deps, {
     ...{ informers, recorder, metrics, labels, observer, registrar, machine },
     ...{ nodeEvents: events, pressures },
+    closed: () => shutdown?.refusal,
   });
   const reclaim: ReclaimParts = composeReclaim(values, deps, {
     ...{ ...podParts, observer, machine, metrics, nodeEvents: events },
     onPressure: () => registrar.poke(),
   });
   const { manager, statuses, logFiles, statics, readStatics, mirrors } = podParts;
+  const shutdown = newNodeShutdown(values, deps, { registry, manager, statuses, registrar, events });
   const plugins = newPlugins(values, deps, registry);
   if (podParts.csi !== undefined && deps.isStandalone !== true) plugins?.addHandler('CSIPlugin', podParts.csi.handler);
   metrics.observeNode(nodeName, () => nodeCounts(observer.list(), manager.list()));
@@ -138,6 +145,7 @@ export async function composeAgent(
     ...(podParts.systemCgroups && { systemCgroups: podParts.systemCgroups }),
     ...(deps.writeFiles === false ? {} : { rotator }),
     ...(plugins && { plugins }),
+    ...(shutdown && { shutdown }),
     ...(deps.links === undefined
       ? {}
       : { announcer: new Announcer({ informers: factory, clock, log, nodeName, links: deps.links }) }),

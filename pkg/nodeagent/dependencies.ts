@@ -13,6 +13,8 @@ import type { Machine } from '#nodeagent/node/machine.js';
 import type { ReferencedObjects } from '#nodeagent/objects/referenced-objects.js';
 import type { Checker } from '#nodeagent/probes/checker.js';
 import type { AgentServerFactory } from '#nodeagent/server/agent-server.js';
+import type { ShutdownSettings } from '#nodeagent/shutdown/groups.js';
+import type { Logind } from '#nodeagent/shutdown/logind.js';
 
 export interface NodeAgentDependencies {
   /** Started and stopped by the caller; the node agents of a process may share it and its watches. */
@@ -52,6 +54,8 @@ export interface NodeAgentDependencies {
   readonly metrics?: Registry;
   /** Network interfaces for addresses of load balancers; absent: none are announced. */
   readonly links?: AnnouncerLinks;
+  /** Ends pods before the machine shuts down; absent: shutdowns are not seen. */
+  readonly shutdown?: { readonly settings: ShutdownSettings; readonly logind: Logind };
   /** Builds the server of logs and sessions; absent: none, and the node reports port 0. */
   readonly server?: AgentServerFactory;
   /** Traces work on pods; absent: no tracing. */

@@ -93,13 +93,14 @@ export class NodeAgent implements Daemon {
     signal: AbortSignal,
   ): Promise<void> {
     const { statuses, observer, manager, rotator, reclaim, announcer, statics, readStatics, registrar } = parts;
-    const { nodeCgroups, systemCgroups, plugins } = parts;
+    const { shutdown, nodeCgroups, systemCgroups, plugins } = parts;
     const { clock, isStandalone = false } = this.#deps;
     await parts.csi?.volumes.reconstruct(await (parts.directories?.list() ?? []));
     // Cgroups must exist before pods start.
     await nodeCgroups?.start();
     if (nodeCgroups !== undefined) background.run(nodeCgroups.run(signal));
     if (systemCgroups !== undefined) background.run(systemCgroups.run(signal));
+    if (shutdown !== undefined) background.run(shutdown.run(signal));
     const registered = deferred();
     if (isStandalone) {
       await registrar.standAlone();

@@ -17,6 +17,7 @@ import { nodeDns } from '#cluster/node-agent/dns.js';
 import { nodePodNetwork } from '#cluster/node-agent/pod-network.js';
 import { NodeAgentProcess } from '#cluster/node-agent/process.js';
 import { nodeServiceProxy } from '#cluster/node-agent/service-proxy.js';
+import { shutdownDependencies } from '#cluster/node-agent/shutdown.js';
 import type { Daemon } from '#daemon/daemon.js';
 import { DebugEndpoints } from '#daemon/debugging/debug-endpoints.js';
 import { InspectorProfilerSource } from '#daemon/debugging/profiler.js';
@@ -35,6 +36,7 @@ import { kernelSettingErrors, swapRefusal } from '#nodeagent/node/prerequisites.
 import { NodeAgent } from '#nodeagent/nodeagent.js';
 import { currentConfig } from '#nodeagent/options/config/configz.js';
 import { applyConfigFile } from '#nodeagent/options/config/file.js';
+import { type FileOnlySettings, noFileSettings } from '#nodeagent/options/config/file-only.js';
 import type { NodeAgentOptions } from '#nodeagent/options/declarations.js';
 import { nodeAgentGates } from '#nodeagent/options/gates.js';
 import {
@@ -69,7 +71,10 @@ async function create(context: Context, facts: ProcessFacts): Promise<Daemon> {
   const { dialect, clock, random, log } = context;
   const path = context.values.config ?? '';
   const parsed =
-    path === '' ? context : await applyConfigFile(nodeAgentOptionTable(dialect), context, { path, dialect });
+    path === ''
+      ? { ...context, settings: noFileSettings }
+      : await applyConfigFile(nodeAgentOptionTable(dialect), context, { path, dialect });
+  const { settings } = parsed;
   for (const warning of parsed.warnings.slice(context.warnings.length)) log.warn(warning);
   validateOptions(parsed, completeRules);
   const values = withoutApi(parsed.values, log);
@@ -95,6 +100,7 @@ async function create(context: Context, facts: ProcessFacts): Promise<Daemon> {
   if (simulated && cloud.links !== undefined)
     log.warn('option --cloud-provider has no effect: a simulated node announces no addresses');
   const surroundings = { ...runtimeDependencies(context, values, tracer), ...(simulated ? {} : cloud) };
+  const shutdown = shutdownDependencies(settings, { dialect, log, isSimulated: simulated });
   const { cri } = surroundings;
   const agent = new NodeAgent(values, {
     informers,
@@ -105,6 +111,7 @@ async function create(context: Context, facts: ProcessFacts): Promise<Daemon> {
     nodeName,
     ...dependencies,
     ...surroundings,
+    ...shutdown,
     ...(tracer === undefined ? {} : { tracer }),
     ...(values.runonce
       ? {}
@@ -117,7 +124,7 @@ async function create(context: Context, facts: ProcessFacts): Promise<Daemon> {
             log,
             nodeName,
             metrics,
-            debug: debugEndpoints(context, values),
+            debug: debugEndpoints(context, values, settings),
           }),
         }),
   });
@@ -204,7 +211,11 @@ async function connectToAPI(
   };
 }
 
-function debugEndpoints({ dialect, verbosity, argv, clock }: Context, values: NodeAgentOptions): DebugEndpoints {
+function debugEndpoints(
+  { dialect, verbosity, argv, clock }: Context,
+  values: NodeAgentOptions,
+  settings: FileOnlySettings,
+): DebugEndpoints {
   return new DebugEndpoints({
     argv,
     configz: {
@@ -212,6 +223,7 @@ function debugEndpoints({ dialect, verbosity, argv, clock }: Context, values: No
         nodeAgentOptionTable(dialect),
         values,
         dialect,
+        settings,
       ),
     },
     ...(values['enable-debug-flags-handler'] ? { verbosity } : {}),

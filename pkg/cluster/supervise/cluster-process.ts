@@ -26,6 +26,7 @@ import { cloudDependencies } from '#cluster/node-agent/cloud.js';
 import { nodeDns } from '#cluster/node-agent/dns.js';
 import { nodePodNetwork } from '#cluster/node-agent/pod-network.js';
 import { nodeServiceProxy } from '#cluster/node-agent/service-proxy.js';
+import { shutdownDependencies } from '#cluster/node-agent/shutdown.js';
 import type { ClusterPki } from '#cluster/pki/cluster-pki.js';
 import { ElectableLeadership } from '#cluster/supervise/electable-leadership.js';
 import type { SigningAuthorities } from '#controllers/csrsigning/controller.js';
@@ -54,6 +55,7 @@ import type { NodeAgentDependencies } from '#nodeagent/dependencies.js';
 import { NodeAgent } from '#nodeagent/nodeagent.js';
 import { currentConfig } from '#nodeagent/options/config/configz.js';
 import { applyConfigFile } from '#nodeagent/options/config/file.js';
+import { type FileOnlySettings, noFileSettings } from '#nodeagent/options/config/file-only.js';
 import type { NodeAgentOptions } from '#nodeagent/options/declarations.js';
 import { nodeAgentOptionRules, nodeAgentOptionTable } from '#nodeagent/options/options.js';
 import { standardServer } from '#nodeagent/server/standard-server.js';
@@ -329,7 +331,7 @@ export class ClusterProcess {
   /** Resolves when the node is registered and Ready. */
   async startNode(node: NodeOptions): Promise<NodeAgent> {
     const { dialect, clock, random, log } = this.#options;
-    const values = await this.#nodeAgentValues(node.arguments);
+    const { values, settings } = await this.#nodeAgentConfiguration(node.arguments);
     // A registry for each agent: the process's registry has the API server's series.
     const metrics = createRegistry({ dialect });
     const tracer = await this.#tracer(values, dialect.components.nodeAgent, metrics);
@@ -337,7 +339,7 @@ export class ClusterProcess {
       this.clientFor(`${dialect.users.nodePrefix}${node.name}`, [dialect.groups.nodes], context);
     const client = clientFor({ tracer });
     const informers = this.#informers(client);
-    const configz = currentConfig(nodeAgentOptionTable(dialect), values, dialect);
+    const configz = currentConfig(nodeAgentOptionTable(dialect), values, dialect, settings);
     const debug = new DebugEndpoints({
       argv: node.arguments,
       configz: { [`${dialect.nodeAgentIdentifier.toLowerCase()}config`]: configz },
@@ -346,6 +348,7 @@ export class ClusterProcess {
         flags: values['enable-debug-flags-handler'],
       }),
     });
+    const isSimulated = (values['container-runtime-endpoint'] ?? '') === '';
     const agent = new NodeAgent(values, {
       informers,
       clock,
@@ -361,7 +364,8 @@ export class ClusterProcess {
       ...(tracer === undefined ? {} : { tracer, eventClient: clientFor({}) }),
       ...(await node.dependencies(tracer)),
       // A simulated node has no interfaces to put addresses on.
-      ...((values['container-runtime-endpoint'] ?? '') === '' ? {} : await cloudDependencies(values)),
+      ...(isSimulated ? {} : await cloudDependencies(values)),
+      ...shutdownDependencies(settings, { dialect, log, isSimulated }),
     });
     const shared = { informers, clock, random, log, metrics, nodeName: node.name };
     const beside = [nodeDns(values, shared), nodeServiceProxy(values, shared), nodePodNetwork(values, shared)];
@@ -373,15 +377,17 @@ export class ClusterProcess {
   }
 
   /** Options of the command line and of its configuration file. */
-  async #nodeAgentValues(args: readonly string[]): Promise<NodeAgentOptions> {
+  async #nodeAgentConfiguration(
+    args: readonly string[],
+  ): Promise<{ readonly values: NodeAgentOptions; readonly settings: FileOnlySettings }> {
     const { dialect, log } = this.#options;
     const table = nodeAgentOptionTable(dialect);
     const parsed = parsedOf(table, args, nodeAgentOptionRules, log);
     const path = parsed.values.config ?? '';
-    if (path === '') return parsed.values;
+    if (path === '') return { values: parsed.values, settings: noFileSettings };
     const complete = await applyConfigFile(table, parsed, { path, dialect });
     validateOptions(complete, nodeAgentOptionRules);
-    return complete.values;
+    return complete;
   }
 
   /** Does not wait for the controller: the cluster starts even when another program uses one of its ports. */

@@ -32,6 +32,8 @@ export interface PodAdmissionOptions {
   readonly isStatic: (uid: string) => boolean;
   /** Ends the pod with that UID, because a critical pod lacks `resource`. */
   readonly preempt: (uid: string, resource: string) => void;
+  /** Why no new pod may start, whatever it is; undefined: pods may start. */
+  readonly closed?: () => Refusal | undefined;
   readonly allocations: Pick<Allocations, 'admit' | 'withdraw' | 'forget'>;
 }
 
@@ -66,6 +68,8 @@ export class PodAdmission {
     }
     const forbidden = isUnknown ? forbiddenSysctls(pod, allowedUnsafeSysctls) : undefined;
     if (forbidden !== undefined) return { type: 'refused', refusal: forbidden };
+    const closed = isUnknown ? this.#options.closed?.() : undefined;
+    if (closed !== undefined) return { type: 'refused', refusal: closed };
     // Before the other checks, and also for pods that already run, as in 1.24.
     const unallocated = await allocations.admit(pod);
     if (unallocated !== undefined) return { type: 'refused', refusal: unallocated };

@@ -54,6 +54,8 @@ export interface NodeRegistrarOptions {
   /** The machine is new to this node name, or was set up again. Called at registration. */
   readonly isNewMachine: () => boolean;
   readonly health: Pick<RuntimeHealth, 'refresh' | 'problems' | 'networkProblem'>;
+  /** Another reason why the node is not ready. */
+  readonly problem?: () => string | undefined;
   readonly network: RuntimeNetwork;
   readonly events: NodeEvents;
   /** What the node is short of. */
@@ -354,7 +356,7 @@ export class NodeRegistrar {
       images,
       maxImages,
       serverPort: serverPort(),
-      notReady: health.problems(),
+      notReady: [...health.problems(), this.#options.problem?.() ?? []].flat(),
       old,
       now: formatTime(clock.now()),
     });

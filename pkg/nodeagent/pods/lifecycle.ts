@@ -28,7 +28,7 @@ export interface PodFailure {
   readonly isRefusal?: boolean;
   /** The node evicts the pod. */
   readonly isEviction?: boolean;
-  /** The event of the failure is already recorded. */
+  /** Has no event, or one that is already recorded. */
   readonly isRecorded?: boolean;
   /** Time from SIGTERM to SIGKILL; default: the pod's own grace period. */
   readonly graceSeconds?: number;

@@ -139,6 +139,14 @@ export class PodManager {
     return this.#workers.get(uid);
   }
 
+  /** Fails a pod, or shortens its grace period if it is already ending; resolves once nothing of it runs. */
+  async end(uid: string, failure: PodFailure): Promise<void> {
+    const worker = this.#workers.get(uid);
+    if (worker === undefined) return;
+    if (!worker.condemn(failure) && failure.graceSeconds !== undefined) worker.hasten(failure.graceSeconds);
+    await worker.ended;
+  }
+
   /** The pods that have a worker, in their sources' last version. */
   list(): Pod[] {
     return [...this.#workers.values()].map((worker) => worker.pod);

@@ -61,6 +61,7 @@ export class PodWorker {
   readonly #resyncMs: () => number;
   readonly #interrupt = new AbortController();
   readonly #removed: Deferred<void> = deferred();
+  readonly #ended: Deferred<void> = deferred();
   #pod: Pod;
   #state: State = initialState;
   #work: Promise<void> = Promise.resolve();
@@ -86,6 +87,11 @@ export class PodWorker {
   /** Resolves once nothing of the pod is left on this node. */
   get gone(): Promise<void> {
     return this.#removed.promise;
+  }
+
+  /** Resolves once nothing of the pod runs, or the worker was stopped. */
+  get ended(): Promise<void> {
+    return this.#ended.promise;
   }
 
   /** Begins with the pod's current version. */
@@ -130,6 +136,13 @@ export class PodWorker {
     // Stop waiting for images and hooks.
     if (isFirst && phase === 'syncing') this.#interrupt.abort();
     return isFirst && (phase === 'resting' || phase === 'syncing');
+  }
+
+  /** Shortens the grace period of a deleted pod. */
+  hasten(graceSeconds: number): void {
+    if (this.#pod.metadata.deletionTimestamp === undefined) return;
+    const grace = Math.min(graceSeconds, podGraceSeconds(this.#pod));
+    this.#handle({ type: 'end', ending: { graceSeconds: grace, forgotten: false } });
   }
 
   /** Notifies the worker that an input of the plan or the status changed. */
@@ -179,6 +192,7 @@ export class PodWorker {
     if (phase === 'resting') this.#resync = this.#clock.setTimer(() => this.poke(), this.#resyncMs());
     if (phase === 'gone' || phase === 'stopped') this.#wakeUp?.cancel();
     if (phase === 'gone') this.#removed.resolve();
+    if (phase === 'finished' || phase === 'gone' || phase === 'stopped') this.#ended.resolve();
   }
 
   #perform(action: Action): void {

@@ -12,7 +12,7 @@ import { proxyProgram } from '#cmd/orch-proxy/program.js';
 import { schedulerProgram } from '#cmd/orch-scheduler/program.js';
 import { type FeatureGateName, featureGateTable } from '#daemon/options/groups/feature-gate-table.js';
 import { idleGate } from '#daemon/options/groups/idle-gates.js';
-import { configOnlyFields } from '#nodeagent/options/config/file.js';
+import { idleFields } from '#nodeagent/options/config/file-only.js';
 
 // Tests run compiled, below dist.
 const root = new URL('../../../../', import.meta.url);
@@ -104,5 +104,5 @@ t.test('every gate acts or has a reason in the reference', async (t) => {
 });
 
 t.test('fields of a configuration file without an effect have a reason', async (t) => {
-  for (const [field, why] of Object.entries(configOnlyFields)) t.match(why, /^[a-z].{10,}/, field);
+  for (const [field, why] of Object.entries(idleFields)) t.match(why, /^[a-z].{10,}/, field);
 });

@@ -2,17 +2,30 @@
 import type { Dialect } from '#apimachinery/dialect.js';
 import { formatDuration } from '#apimachinery/duration.js';
 import type { OptionTable } from '#daemon/options/option.js';
+import { type FileOnlySettings, noFileSettings } from '#nodeagent/options/config/file-only.js';
 import { fieldName } from '#nodeagent/options/config/value-formats.js';
 import { parseEvictionThresholds } from '#nodeagent/options/eviction-thresholds.js';
 import { parseTaint } from '#nodeagent/options/identity-rules.js';
+
+function fileOnlyValues(settings: FileOnlySettings): Record<string, unknown> {
+  const { shutdownGracePeriod, shutdownGracePeriodCriticalPods } = settings;
+  const { shutdownGracePeriodByPodPriority: byPriority, showHiddenMetricsForVersion: version } = settings;
+  return {
+    shutdownGracePeriod: formatDuration(shutdownGracePeriod),
+    shutdownGracePeriodCriticalPods: formatDuration(shutdownGracePeriodCriticalPods),
+    ...(byPriority.length === 0 ? {} : { shutdownGracePeriodByPodPriority: byPriority }),
+    ...(version === '' ? {} : { showHiddenMetricsForVersion: version }),
+  };
+}
 
 /** With the dialect's field names. */
 export function currentConfig(
   table: OptionTable,
   values: Readonly<Record<string, unknown>>,
   dialect: Dialect,
+  settings: FileOnlySettings = noFileSettings,
 ): Record<string, unknown> {
-  const result: Record<string, unknown> = {};
+  const result: Record<string, unknown> = fileOnlyValues(settings);
   for (const [name, { configField, type }] of Object.entries(table)) {
     const value = values[name];
     if (configField === undefined || value === undefined) continue;

@@ -6,7 +6,8 @@ import { type Dialect, kubernetesDialect, orchDialect } from '#apimachinery/dial
 import { OptionsError, type OptionTable } from '#daemon/options/option.js';
 import { type ParsedOptions, parseOptions } from '#daemon/options/parse.js';
 import { configFields } from '#nodeagent/options/config/fields.js';
-import { applyConfig, applyConfigFile, configOnlyFields } from '#nodeagent/options/config/file.js';
+import { applyConfig, applyConfigFile } from '#nodeagent/options/config/file.js';
+import { fileOnlyFields } from '#nodeagent/options/config/file-only.js';
 import { type NodeAgentOptionTable, nodeAgentOptionTable } from '#nodeagent/options/options.js';
 
 const head = { apiVersion: 'nodeagent.config.orch.io/v1beta1', kind: 'NodeAgentConfiguration' };
@@ -40,12 +41,7 @@ function errors(config: object | string, argv: readonly string[] = []): readonly
 t.test('every field has an option or is listed as having none', async (t) => {
   const table: OptionTable = nodeAgentOptionTable(orchDialect);
   const paths = Object.values(table).flatMap(({ configField }) => (configField === undefined ? [] : [configField]));
-  const covered = new Set([
-    ...paths.map((path) => path.split('.')[0]),
-    ...Object.keys(configOnlyFields),
-    'apiVersion',
-    'kind',
-  ]);
+  const covered = new Set([...paths.map((path) => path.split('.')[0]), ...fileOnlyFields, 'apiVersion', 'kind']);
   t.same(
     Object.keys(configFields).filter((name) => !covered.has(name)),
     [],
@@ -227,15 +223,28 @@ t.test('invalid files are rejected with all problems', async (t) => {
     [{ registerWithTaints: [{ key: 'a' }] }, /^file: registerWithTaints\[0\].effect: Required value$/],
     [{ reservedMemory: [{ numaNode: 0, limits: { memory: 'x' } }] }, /limits\[memory\]: .* must be a quantity$/],
     [{ authorization: { mode: 'RBAC' } }, /^file: authorization.mode: Invalid value: "RBAC": must be one of/],
-    [{ shutdownGracePeriodCriticalPods: '10s' }, /CriticalPods must be less than shutdownGracePeriod$/],
-    [{ shutdownGracePeriod: '10ms' }, /must be either zero or otherwise >= 1 sec$/],
-    [{ shutdownGracePeriod: '10s', featureGates: { GracefulNodeShutdown: false } }, /require feature gate/],
+    [
+      { shutdownGracePeriodCriticalPods: '10s' },
+      /^file: invalid configuration: shutdownGracePeriodCriticalPods 10s must be <= shutdownGracePeriod 0s$/,
+    ],
+    [{ shutdownGracePeriod: '10ms' }, /shutdownGracePeriod 10ms must be either zero or otherwise >= 1 sec$/],
+    [
+      { shutdownGracePeriod: '10s', featureGates: { GracefulNodeShutdown: false } },
+      /specifying shutdownGracePeriod or shutdownGracePeriodCriticalPods requires feature gate GracefulNodeShutdown$/,
+    ],
+    [
+      {
+        shutdownGracePeriodByPodPriority: [{ priority: 0, shutdownGracePeriodSeconds: 5 }],
+        featureGates: { GracefulNodeShutdownBasedOnPodPriority: false },
+      },
+      /Specifying shutdownGracePeriodByPodPriority requires feature gate GracefulNodeShutdownBasedOnPodPriority$/,
+    ],
     [
       {
         shutdownGracePeriod: '10s',
         shutdownGracePeriodByPodPriority: [{ priority: 0, shutdownGracePeriodSeconds: 5 }],
       },
-      /must not be combined with shutdownGracePeriod or shutdownGracePeriodCriticalPods$/,
+      /Cannot specify both shutdownGracePeriodByPodPriority and shutdownGracePeriod at the same time$/,
     ],
     [{ memorySwap: { swapBehavior: 'All' }, featureGates: { NodeSwap: true } }, /"All": must be one of: .*LimitedSwap/],
     [{ configMapAndSecretChangeDetectionStrategy: 'Poll' }, /"Poll": must be one of/],
@@ -251,17 +260,17 @@ t.test('invalid files are rejected with all problems', async (t) => {
 
 t.test('fields without effect are warned about', async (t) => {
   const warnings = apply({
-    shutdownGracePeriod: '10s',
+    showHiddenMetricsForVersion: '1.23',
     hairpinMode: 'none',
-    volumePluginDir: '/plugins',
+    iptablesDropBit: 5,
     maxPods: 5,
   }).warnings;
   t.same(
     warnings.map((text) => text.split(':')[1]),
     [
       ' field hairpinMode has no effect',
-      ' field shutdownGracePeriod has no effect',
-      ' field volumePluginDir has no effect',
+      ' field iptablesDropBit has no effect',
+      ' field showHiddenMetricsForVersion has no effect',
     ],
   );
   const gates = apply({ featureGates: { NodeSwap: true, APIServerTracing: true } }).warnings;

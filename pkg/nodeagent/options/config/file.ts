@@ -5,7 +5,6 @@
 
 import { readFile } from 'node:fs/promises';
 import { type Dialect, kubernetesDialect, orchDialect } from '#apimachinery/dialect.js';
-import { parseDuration } from '#apimachinery/duration.js';
 import { deepFreeze } from '#apimachinery/freeze.js';
 import { decodeFields, isPlain, type Plain, parseConfigText } from '#daemon/options/config-decode.js';
 import { overlayConfig } from '#daemon/options/config-file.js';
@@ -14,8 +13,9 @@ import { type InertFindings, inertFinding } from '#daemon/options/inert.js';
 import { OptionsError, type OptionTable } from '#daemon/options/option.js';
 import type { ParsedOptions } from '#daemon/options/parse.js';
 import { configFields } from '#nodeagent/options/config/fields.js';
+import { type FileOnlySettings, fileOnlySettings, idleFields } from '#nodeagent/options/config/file-only.js';
 import { configApiVersion, configKind, fieldName, toOptionValues } from '#nodeagent/options/config/value-formats.js';
-import { type NodeAgentGates, nodeAgentGates } from '#nodeagent/options/gates.js';
+import { nodeAgentGates } from '#nodeagent/options/gates.js';
 
 /** Defaults of the file that are stricter than the options' defaults. */
 const stricterDefaults: Plain = {
@@ -38,6 +38,11 @@ function dialectOf(file: Plain): Dialect | undefined {
   return [orchDialect, kubernetesDialect].find(
     (dialect) => file['apiVersion'] === configApiVersion(dialect) && file['kind'] === configKind(dialect),
   );
+}
+
+/** Options together with the fields that have no option. */
+export interface ConfiguredOptions<T extends OptionTable> extends ParsedOptions<T> {
+  readonly settings: FileOnlySettings;
 }
 
 interface Decoded {
@@ -76,23 +81,24 @@ export function applyConfig<T extends OptionTable>(
   table: T,
   options: ParsedOptions<T>,
   config: { readonly text: string; readonly source: string; readonly dialect: Dialect },
-): ParsedOptions<T> {
+): ConfiguredOptions<T> {
   try {
     const { fields, dialect } = decodeConfig(config.text);
     const form = toOptionValues(fields, dialect, config.dialect);
     const overlaid = overlayConfig(table, options, merge(stricterDefaults, form));
     // Single gates of the command line override the file's.
     const gates = merge((form['featureGates'] ?? {}) as Plain, commandLineGates(options));
-    const errors = configOnlyErrors(fields, gates as Readonly<Record<string, boolean>>);
+    const enabled = new FeatureGates(gates as Readonly<Record<string, boolean>>);
+    const { settings, errors } = fileOnlySettings(fields, enabled);
     if (errors.length > 0) throw new OptionsError(errors);
     const values = 'feature-gates' in table ? { ...overlaid.values, 'feature-gates': gates } : overlaid.values;
     const inFile = (text: string) => `${config.source}: ${text}`;
     const inert = inertFields(table, options.given, form, overlaid.values);
     const idle = idleGateFindings((form['featureGates'] ?? {}) as Readonly<Record<string, boolean>>, nodeAgentGates);
-    const idleFields = [...inert.warnings, ...configOnlyWarnings(form)].sort();
-    const warnings = [...options.warnings, ...[...idleFields, ...idle.warnings].map(inFile)];
+    const vain = [...inert.warnings, ...idleFieldWarnings(form)].sort();
+    const warnings = [...options.warnings, ...[...vain, ...idle.warnings].map(inFile)];
     const refusals = [...options.refusals, ...[...inert.refusals, ...idle.refusals].map(inFile)];
-    return { ...overlaid, warnings, refusals, values: deepFreeze(values) as ParsedOptions<T>['values'] };
+    return { ...overlaid, warnings, refusals, settings, values: deepFreeze(values) as ParsedOptions<T>['values'] };
   } catch (error) {
     if (!(error instanceof OptionsError)) throw error;
     throw new OptionsError(error.messages.map((message) => `${config.source}: ${message}`));
@@ -122,8 +128,8 @@ function inertFields(
   };
 }
 
-function configOnlyWarnings(form: Plain): string[] {
-  return Object.entries(configOnlyFields)
+function idleFieldWarnings(form: Plain): string[] {
+  return Object.entries(idleFields)
     .filter(([name]) => isSet(form, name))
     .map(([name, why]) => `field ${name} has no effect: ${why}`);
 }
@@ -142,7 +148,7 @@ export async function applyConfigFile<T extends OptionTable>(
   table: T,
   options: ParsedOptions<T>,
   config: { readonly path: string; readonly dialect: Dialect },
-): Promise<ParsedOptions<T>> {
+): Promise<ConfiguredOptions<T>> {
   let text: string;
   try {
     text = await readFile(config.path, 'utf8');
@@ -150,58 +156,4 @@ export async function applyConfigFile<T extends OptionTable>(
     throw new OptionsError([`--config: cannot read ${config.path}: ${(error as Error).message}`]);
   }
   return applyConfig(table, options, { text, source: config.path, dialect: config.dialect });
-}
-
-const noShutdown = 'the agent does not see shutdowns of its machine';
-
-/** Configuration file fields without an option, and why none of them has an effect. They are validated as in 1.24. */
-export const configOnlyFields: Readonly<Record<string, string>> = {
-  showHiddenMetricsForVersion: 'no metric is hidden',
-  shutdownGracePeriod: noShutdown,
-  shutdownGracePeriodByPodPriority: noShutdown,
-  shutdownGracePeriodCriticalPods: noShutdown,
-};
-
-const secondMs = 1000;
-
-/** `fields`: decoded, with the table's names. `gates`: the current feature gates. */
-function configOnlyErrors(fields: Plain, gates: Readonly<Record<string, boolean>>): string[] {
-  const enabled = new FeatureGates(gates);
-  return [...shutdownErrors(fields, enabled), ...choiceErrors(fields, 'showHiddenMetricsForVersion', ['', '1.23'])];
-}
-
-function shutdownErrors(fields: Plain, gates: NodeAgentGates): string[] {
-  const messages: string[] = [];
-  const names = ['shutdownGracePeriod', 'shutdownGracePeriodCriticalPods'] as const;
-  const [totalMs = 0, criticalMs = 0] = names.map((name) => {
-    const text = fields[name];
-    return typeof text === 'string' ? parseDuration(text) : 0;
-  });
-  for (const [i, ms] of [totalMs, criticalMs].entries()) {
-    if (ms !== 0 && ms < secondMs) messages.push(`${names[i]} must be either zero or otherwise >= 1 sec`);
-  }
-  if (criticalMs > totalMs) messages.push(`${names[1]} must be less than ${names[0]}`);
-  const set = totalMs > 0 || criticalMs > 0;
-  if (set && !gates.enabled('GracefulNodeShutdown')) {
-    messages.push(`${names.join(' and ')} require feature gate GracefulNodeShutdown`);
-  }
-  const byPriority = fields['shutdownGracePeriodByPodPriority'];
-  if (Array.isArray(byPriority) && byPriority.length > 0) {
-    if (set) messages.push(`shutdownGracePeriodByPodPriority must not be combined with ${names.join(' or ')}`);
-    for (const gate of ['GracefulNodeShutdown', 'GracefulNodeShutdownBasedOnPodPriority'] as const) {
-      if (!gates.enabled(gate)) messages.push(`shutdownGracePeriodByPodPriority requires feature gate ${gate}`);
-    }
-    const priorities = byPriority.map((entry: { readonly priority: number }) => entry.priority);
-    if (new Set(priorities).size < priorities.length) {
-      messages.push('shutdownGracePeriodByPodPriority: duplicate priority');
-    }
-  }
-  return messages;
-}
-
-function choiceErrors(fields: Plain, name: string, choices: readonly string[]): string[] {
-  const value = fields[name];
-  if (value === undefined || choices.includes(String(value))) return [];
-  const allowed = choices.map((choice) => JSON.stringify(choice)).join(', ');
-  return [`${name} ${JSON.stringify(value)} must be one of: ${allowed}`];
 }

@@ -70,6 +70,8 @@ export const besideEffects: Effects = {
   },
 };
 
+const shutdown = (title: string): Effect => ({ proof: seenIn('pkg/cluster/node-agent/shutdown.test.ts', title) });
+
 /** Fields without an option. */
 export const fieldEffects: Effects = {
   apiVersion: {
@@ -78,8 +80,10 @@ export const fieldEffects: Effects = {
   kind: {
     proof: seenIn('pkg/nodeagent/options/config/file.test.ts', 'a file is read from its path'),
   },
-  showHiddenMetricsForVersion: { proof: gap('shutdown') },
-  shutdownGracePeriod: { proof: gap('shutdown') },
-  shutdownGracePeriodCriticalPods: { proof: gap('shutdown') },
-  shutdownGracePeriodByPodPriority: { proof: gap('shutdown') },
+  showHiddenMetricsForVersion: {
+    proof: seenIn('pkg/nodeagent/options/config/file.test.ts', 'fields without effect are warned about'),
+  },
+  shutdownGracePeriod: shutdown('pods end by the periods of the file'),
+  shutdownGracePeriodCriticalPods: shutdown('pods end by the periods of the file'),
+  shutdownGracePeriodByPodPriority: shutdown('periods by priority replace the others'),
 };
