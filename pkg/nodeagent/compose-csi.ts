@@ -77,6 +77,6 @@ export async function composeCSI(
   });
   const nodeObjects = new NodeObjects({ client, clock, random, nodeName, log });
   const handler = new DriverHandler({ drivers, nodeObjects, log, pluginName: paths.pluginName });
-  const stats = new CSIStats({ drivers, paths, withHealth: gates.enabled('CSIVolumeHealth') });
+  const stats = new CSIStats({ drivers, paths, log, withHealth: gates.enabled('CSIVolumeHealth') });
   return { volumes, stats, handler, nodeObjects, close: () => stop.abort() };
 }

@@ -5,7 +5,10 @@ import type { FeatureGateName } from '#daemon/options/groups/feature-gate-table.
 export const nodeAgentGates = [
   'CPUManager',
   'CPUManagerPolicyOptions',
+  'CSIInlineVolume',
+  'CSIVolumeHealth',
   'CustomCPUCFSQuotaPeriod',
+  'DelegateFSGroupToCSIDriver',
   'ExecProbeTimeout',
   'ExpandedDNSConfig',
   'GracefulNodeShutdown',
@@ -16,6 +19,7 @@ export const nodeAgentGates = [
   'NodeAgentCredentialProviders',
   'NodeSwap',
   'QOSReserved',
+  'RecoverVolumeExpansionFailure',
   'RotateNodeAgentServerCertificate',
   'SeccompDefault',
   'SizeMemoryBackedVolumes',

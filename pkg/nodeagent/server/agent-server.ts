@@ -4,6 +4,8 @@ import type { Clock } from '#apimachinery/clock.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import type { Logger } from '#daemon/log/logger.js';
 import type { CRI } from '#nodeagent/cri/cri.js';
+import type { CSIStats } from '#nodeagent/csi/volumes/csi-stats.js';
+import type { PodEvents } from '#nodeagent/events/pod-events.js';
 import type { LogFiles } from '#nodeagent/logs/log-files.js';
 import type { Machine } from '#nodeagent/node/machine.js';
 import type { NodeAgentOptions } from '#nodeagent/options/declarations.js';
@@ -42,7 +44,9 @@ export interface ServedNode {
   readonly logFiles: LogFiles;
   readonly podLogsDir: string;
   readonly volumes: Pick<PodVolumes, 'volumeAt'>;
-  /** Absent on nodes that write no files. */
+  readonly events: Pick<PodEvents, 'pod'>;
+  /** Measures the volumes of drivers; absent, like `directories`, on nodes that write no files. */
+  readonly csi?: { readonly stats: Pick<CSIStats, 'ofPod'> };
   readonly directories?: PodDirectories;
   readonly localVolumes: LocalVolumeDirectories;
   /** Absent if pods have no cgroups. */

@@ -94,7 +94,7 @@ export async function serveAgent(input: AgentServerInput, options: ServeOptions)
   ]);
   const debugging = values['enable-debugging-handlers'];
   const collector = new UsageCollector({ node, machine: input.machine, pods: () => pods.list() });
-  const { directories } = node;
+  const { directories, csi, events } = node;
   const storage = new StorageMeter({
     clock: node.clock,
     machine: input.machine,
@@ -102,6 +102,9 @@ export async function serveAgent(input: AgentServerInput, options: ServeOptions)
     podLogsDir: node.podLogsDir,
     volumeName: (uid, path) => node.volumes.volumeAt(uid, path),
     periodMs: values['volume-stats-agg-period'],
+    ...(csi && { drivers: (uid: string) => csi.stats.ofPod(uid) }),
+    onAbnormal: (pod, volume, message) =>
+      events.pod(pod, 'Warning', 'VolumeConditionAbnormal', `Volume ${volume}: ${message}`),
     ...(options.metrics === undefined ? {} : { onMeasured: volumeTimes(options.metrics, node.dialect) }),
   });
   const meters: Meters = { collector, stats: new StatsSummary(input, { collector, storage }) };

@@ -1,4 +1,5 @@
 /** `/stats/summary` of release 1.24: usage of the node, its pods, containers and volumes. */
+import { claimNameOf } from '#api/core/v1/pod/claims.js';
 import type { Pod } from '#api/core/v1/types.gen.js';
 import { formatTime } from '#apimachinery/clock.js';
 import type { ContainerStats } from '#nodeagent/cri/cri.js';
@@ -267,14 +268,16 @@ function network(interfaces: readonly InterfaceUsage[], time: string) {
 }
 
 function volumes(pod: Pod, { volumes: measured }: StorageUsage, time: string) {
-  return measured.map(({ name, filesystem: state, usedBytes, inodesUsed }) => {
-    const claim = pod.spec.volumes?.find((volume) => volume.name === name)?.persistentVolumeClaim?.claimName;
+  return measured.map(({ name, filesystem: state, usedBytes, inodesUsed, health }) => {
+    const volume = pod.spec.volumes?.find((each) => each.name === name);
+    const claim = volume && claimNameOf(pod.metadata.name ?? '', volume);
     return {
       ...filesystem(state, time),
       usedBytes,
       inodesUsed,
       name,
       ...(claim === undefined ? {} : { pvcRef: { name: claim, namespace: pod.metadata.namespace } }),
+      ...(health === undefined ? {} : { volumeHealthStats: { abnormal: health.abnormal } }),
     };
   });
 }

@@ -11,8 +11,27 @@ export interface VolumeUsage extends DiskUsage {
   readonly name: string;
   /** As in directory names: `empty-dir`. */
   readonly plugin: string;
-  /** The file system that contains the volume. */
+  /** The file system that contains the volume, or what the volume's driver says. */
   readonly filesystem: FilesystemState | undefined;
+  /** Absent if the volume's driver does not report its health. */
+  readonly health?: VolumeHealth;
+}
+
+export interface VolumeHealth {
+  readonly abnormal: boolean;
+  readonly message: string;
+}
+
+/** Usage of a volume as its driver reports it. */
+export interface DriverUsage {
+  /** As in the result of `volumeName`. */
+  readonly path: string;
+  /** The volume's name in directories. */
+  readonly specName: string;
+  readonly driver: string;
+  readonly filesystem: FilesystemState;
+  readonly inodesUsed: number;
+  readonly health?: VolumeHealth;
 }
 
 export interface StorageUsage {
@@ -23,8 +42,8 @@ export interface StorageUsage {
   readonly logs: ReadonlyMap<string, DiskUsage>;
 }
 
-/** Method of a measurement, named as in 1.24: a directory walk, or the file system's totals. */
-export type MeasuredWith = 'du' | 'statfs';
+/** Method of a measurement, named as in 1.24: `du`, a directory walk; `statfs`, the file system's totals; or a driver. */
+export type MeasuredWith = string;
 
 export interface StorageMeterOptions {
   readonly clock: Clock;
@@ -37,6 +56,10 @@ export interface StorageMeterOptions {
    * directory's name.
    */
   readonly volumeName?: (uid: string, path: string) => string | undefined;
+  /** Asks the drivers of a pod's volumes; absent: these volumes are not measured. */
+  readonly drivers?: (uid: string) => Promise<readonly DriverUsage[]>;
+  /** Called for each volume whose driver reports a problem, each time. */
+  readonly onAbnormal?: (pod: Pod, volume: string, message: string) => void;
   /** Called with the duration of measuring a pod's volumes. */
   readonly onMeasured?: (source: MeasuredWith, ms: number) => void;
   /** 0 or less: volumes are not measured. */
@@ -48,7 +71,7 @@ const parallel = 2;
 /** Limit of a request; slower measurements are in the next result. */
 const requestTimeoutMs = 2000;
 /** Volume types measured by their whole file system, which other pods may share. */
-const wholeFilesystem = new Set(['nfs', 'local-volume', 'csi']);
+const wholeFilesystem = new Set(['nfs', 'local-volume']);
 
 export class StorageMeter {
   readonly #options: StorageMeterOptions;
@@ -94,8 +117,12 @@ export class StorageMeter {
     const running = this.#measuring.get(uid);
     if (running !== undefined) return running;
     const measuring = this.#inTurn(async () => {
-      const [volumes, logs] = await Promise.all([this.#volumes(uid, podDir(uid)), this.#logs(pod)]);
-      this.#usage.set(uid, { timeMs: this.#options.clock.monotonic(), volumes, logs });
+      const [volumes, driven, logs] = await Promise.all([
+        this.#volumes(uid, podDir(uid)),
+        this.#ofDrivers(pod),
+        this.#logs(pod),
+      ]);
+      this.#usage.set(uid, { timeMs: this.#options.clock.monotonic(), volumes: [...volumes, ...driven], logs });
     }).finally(() => this.#measuring.delete(uid));
     this.#measuring.set(uid, measuring);
     return measuring;
@@ -116,6 +143,7 @@ export class StorageMeter {
     const root = join(podDir, 'volumes');
     const volumeDirs: { name: string; plugin: string; path: string }[] = [];
     for (const plugin of await names(root)) {
+      if (plugin.endsWith('~csi')) continue;
       for (const name of await names(join(root, plugin)))
         volumeDirs.push({ name, plugin: plugin.slice(plugin.indexOf('~') + 1), path: join(root, plugin, name) });
     }
@@ -135,6 +163,21 @@ export class StorageMeter {
     );
     if (volumeDirs.length > 0) onMeasured?.('statfs', clock.monotonic() - ended);
     return volumes.flat();
+  }
+
+  async #ofDrivers(pod: Pod): Promise<VolumeUsage[]> {
+    const { drivers, clock, volumeName, onMeasured, onAbnormal } = this.#options;
+    if (drivers === undefined) return [];
+    const uid = pod.metadata.uid ?? '';
+    const began = clock.monotonic();
+    const volumes = await drivers(uid);
+    return volumes.map(({ path, specName, driver, filesystem, inodesUsed, health }) => {
+      onMeasured?.(driver, clock.monotonic() - began);
+      const name = volumeName?.(uid, path) ?? specName;
+      if (health?.abnormal === true) onAbnormal?.(pod, name, health.message);
+      const { usedBytes } = filesystem;
+      return { name, plugin: 'csi', filesystem, usedBytes, inodesUsed, ...(health && { health }) };
+    });
   }
 
   async #logs({ metadata }: Pod): Promise<ReadonlyMap<string, DiskUsage>> {

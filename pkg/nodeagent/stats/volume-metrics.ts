@@ -1,5 +1,6 @@
 /** Usage metrics of claims, named as in release 1.24 with the agent's name in front. */
 import type { Registry } from 'prom-client';
+import { claimNameOf } from '#api/core/v1/pod/claims.js';
 import type { Pod, Volume } from '#api/core/v1/types.gen.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import { gauge } from '#daemon/metrics/metric.js';
@@ -20,6 +21,11 @@ const rows: readonly (readonly [name: string, help: string, value: (usage: Volum
   ['inodes', 'Maximum number of inodes in the volume', ({ filesystem }) => filesystem?.inodes],
   ['inodes_free', 'Number of free inodes in the volume', ({ filesystem }) => filesystem?.inodesFree],
   ['inodes_used', 'Number of used inodes in the volume', ({ inodesUsed }) => inodesUsed],
+  [
+    'health_status_abnormal',
+    'Abnormal volume health status. The count is either 1 or 0. 1 indicates the volume is unhealthy, 0 indicates volume is healthy',
+    ({ health }) => health && Number(health.abnormal),
+  ],
 ];
 
 const buckets = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
@@ -71,20 +77,21 @@ interface ClaimUsage {
 
 /** A claim that several pods use may appear several times with equal values. */
 async function usageOfClaims(pods: readonly Pod[], meter: Pick<StorageMeter, 'usage'>): Promise<readonly ClaimUsage[]> {
-  const claiming = pods.filter(({ spec }) => spec.volumes?.some((volume) => claimOf(volume) !== undefined));
+  const claiming = pods.filter((pod) => pod.spec.volumes?.some((volume) => claimOf(pod, volume) !== undefined));
   if (claiming.length === 0) return [];
   // Pass all pods, since the meter forgets omitted ones.
   const measured = await meter.usage(pods);
-  return claiming.flatMap(({ metadata, spec }) =>
-    (measured.get(metadata.uid ?? '')?.volumes ?? []).flatMap((usage) => {
+  return claiming.flatMap((pod) => {
+    const { metadata, spec } = pod;
+    return (measured.get(metadata.uid ?? '')?.volumes ?? []).flatMap((usage) => {
       const volume = spec.volumes?.find(({ name }) => name === usage.name);
-      const persistentvolumeclaim = volume === undefined ? undefined : claimOf(volume);
+      const persistentvolumeclaim = volume === undefined ? undefined : claimOf(pod, volume);
       if (persistentvolumeclaim === undefined) return [];
       return [{ namespace: metadata.namespace ?? '', persistentvolumeclaim, usage }];
-    }),
-  );
+    });
+  });
 }
 
-function claimOf({ persistentVolumeClaim }: Volume): string | undefined {
-  return persistentVolumeClaim?.claimName;
+function claimOf({ metadata }: Pod, volume: Volume): string | undefined {
+  return claimNameOf(metadata.name ?? '', volume);
 }

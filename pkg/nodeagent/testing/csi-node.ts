@@ -1,5 +1,5 @@
 /** The volumes of a node with a CSI driver, on the fake API, for tests. */
-import { mkdir, mkdtemp, realpath, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, realpath, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Registry } from 'prom-client';
@@ -65,6 +65,7 @@ export class CSITestNode {
   registry = new Registry();
   readonly #options: CSINodeOptions;
   readonly #agents: CSIAgent[] = [];
+  #isCleaned = false;
 
   private constructor(dir: string, options: CSINodeOptions) {
     const { clock = realClock, dialect = orchDialect } = options;
@@ -193,7 +194,16 @@ export class CSITestNode {
     return (await mountsBelow(this.root)).map((path) => path.slice(this.root.length + 1)).sort();
   }
 
+  /** Files and directories of the plugin, without those that all volumes share. */
+  async files(): Promise<string[]> {
+    const dir = join(this.root, 'plugins', this.dialect.labelDomain, 'csi');
+    const shared = new Set([driverName, 'volumeDevices', 'volumeDevices/staging', 'volumeDevices/publish']);
+    return (await readdir(dir, { recursive: true })).filter((name) => !shared.has(name));
+  }
+
   async clean(): Promise<void> {
+    if (this.#isCleaned) return;
+    this.#isCleaned = true;
     for (const agent of this.#agents) await agent.stop();
     this.driver.fault = undefined;
     this.driver.release();

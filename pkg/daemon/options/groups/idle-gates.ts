@@ -17,7 +17,6 @@ const never = (why: string): IdleGate => ({ why, isOn: false });
 
 const noCloudPlugins = never('no vendor’s volume plugin is built in, so there is none to take out');
 const noMigration = always('no vendor’s volume plugin is built in, so only a CSI driver can serve these volumes');
-const noDrivers = never('the node agent runs no CSI drivers');
 const noBinding = never('the node agent binds no container to CPUs');
 const noPodResources = never('the node agent does not serve the resources of its pods to other processes');
 const otherSystem = never('nodes run Linux only');
@@ -38,9 +37,7 @@ const idle: Readonly<Partial<Record<FeatureGateName, IdleGate>>> = {
   CSIMigrationCloudD: never(
     'release 1.24 migrates these volumes on request only, and no plugin of that vendor is built in',
   ),
-  CSIVolumeHealth: noDrivers,
   ContextualLogging: always('lines of the log always carry the values of their context'),
-  DelegateFSGroupToCSIDriver: noDrivers,
   DevicePlugins: never('the node agent does not manage devices'),
   DisableAcceleratorUsageMetrics: always('the node agent has no metrics of accelerators'),
   DisableNodeAgentCloudCredentialProviders: always('no vendor’s credential provider is built in'),

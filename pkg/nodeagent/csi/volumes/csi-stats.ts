@@ -1,27 +1,17 @@
 /** Asks drivers for the usage and the health of the volumes of pods. */
 import { join } from 'node:path';
+import type { Logger } from '#daemon/log/logger.js';
 import type { Drivers } from '#nodeagent/csi/driver/drivers.js';
-import type { VolumeStats } from '#nodeagent/csi/driver/volume-stats.js';
 import type { CSIPaths } from '#nodeagent/csi/volumes/paths.js';
 import { volumesOfPod } from '#nodeagent/csi/volumes/reconstruction.js';
+import type { DriverUsage } from '#nodeagent/stats/storage-meter.js';
 
 export interface CSIStatsOptions {
   readonly drivers: Pick<Drivers, 'operate'>;
   readonly paths: CSIPaths;
+  readonly log: Logger;
   /** Volumes have a health (gate CSIVolumeHealth). */
   readonly withHealth: boolean;
-}
-
-export interface CSIVolumeStats {
-  /** The persistent volume's name, or the pod's name for an inline volume. */
-  readonly specName: string;
-  /** Where the agent has the volume. */
-  readonly path: string;
-  readonly driver: string;
-  /** Undefined if the driver reports none, or if the call failed. */
-  readonly stats: VolumeStats | undefined;
-  /** Undefined unless the driver reports health. */
-  readonly health: { readonly abnormal: boolean; readonly message: string } | undefined;
 }
 
 export class CSIStats {
@@ -31,35 +21,51 @@ export class CSIStats {
     this.#options = options;
   }
 
-  /** All volumes of a pod whose drivers report usage. Failures are left out: the next round asks again. */
-  async ofPod(uid: string): Promise<CSIVolumeStats[]> {
+  /** All volumes of a pod whose drivers report usage. A volume is left out after a failure: the next round asks again. */
+  async ofPod(uid: string): Promise<DriverUsage[]> {
     const { paths } = this.#options;
-    const all: CSIVolumeStats[] = [];
+    const all: DriverUsage[] = [];
     for (const { specName, isBlock, data } of await volumesOfPod(paths, uid)) {
       if (data === undefined) continue;
       const device = join(paths.device(specName).map, uid);
       const target = isBlock ? device : paths.target(uid, specName);
       const path = isBlock ? join(paths.ofPod(uid).devices, specName) : target;
-      const result = await this.#ask(data.driverName, data.volumeHandle, target);
-      if (result !== undefined) all.push({ specName, path, driver: data.driverName, ...result });
+      const { driverName: driver, volumeHandle: handle } = data;
+      const usage = await this.#ask({ driver, handle, target });
+      if (usage !== undefined) all.push({ path, specName, driver, ...usage });
     }
     return all;
   }
 
-  async #ask(
-    driver: string,
-    handle: string,
-    path: string,
-  ): Promise<Pick<CSIVolumeStats, 'stats' | 'health'> | undefined> {
+  async #ask({
+    driver,
+    handle,
+    target,
+  }: {
+    readonly driver: string;
+    readonly handle: string;
+    readonly target: string;
+  }): Promise<Pick<DriverUsage, 'filesystem' | 'inodesUsed' | 'health'> | undefined> {
+    const { drivers, log, withHealth } = this.#options;
     try {
-      return await this.#options.drivers.operate(driver, async (service) => {
+      return await drivers.operate(driver, async (service) => {
         if (!(await service.supports('GET_VOLUME_STATS'))) return undefined;
-        const stats = await service.stats(handle, path);
-        const hasHealth = this.#options.withHealth && (await service.supports('VOLUME_CONDITION'));
-        return { stats, health: hasHealth ? { abnormal: stats.abnormal, message: stats.message } : undefined };
+        const { bytes, inodes, abnormal, message } = await service.stats(handle, target);
+        const hasHealth = withHealth && (await service.supports('VOLUME_CONDITION'));
+        return {
+          filesystem: {
+            availableBytes: bytes.available,
+            capacityBytes: bytes.total,
+            usedBytes: bytes.used,
+            inodes: inodes.total,
+            inodesFree: inodes.available,
+          },
+          inodesUsed: inodes.used,
+          ...(hasHealth ? { health: { abnormal, message } } : {}),
+        };
       });
-    } catch {
-      // As in 1.24, the volume has no statistics then.
+    } catch (error) {
+      log.debug({ err: error, driver, handle }, 'failed to calculate volume metrics');
       return undefined;
     }
   }
