@@ -98,3 +98,17 @@ t.test('the store of a resource', async (t) => {
   t.same(stores.others, [events, apps]);
   t.same(stores.named, ['events', 'daemonsets.apps']);
 });
+
+t.test('the values of a deletion are written after it', async (t) => {
+  const { here, there, split } = twoStores();
+  const seen = revisionOf(await there.create('/there/quota', bytes('1')));
+  const stored = revisionOf(await here.create('/here/a', bytes('a')));
+  const guards = [{ key: '/there/quota', modRevision: seen, value: bytes('0') }];
+  t.match(await split.delete('/here/a', stored + 1n, { guards }), { ok: false }, 'a deletion that does not happen');
+  t.equal(await storedAt(there, '/there/quota'), '1', 'frees nothing');
+  t.match(await split.delete('/here/a', stored, { guards }), { ok: true, putApart: true });
+  t.equal(await storedAt(there, '/there/quota'), '0');
+  const again = revisionOf(await here.create('/here/a', bytes('a')));
+  t.match(await split.delete('/here/a', again, { guards }), { ok: false, failedGuards: guards }, 'a stale value');
+  t.equal(await storedAt(here, '/here/a'), 'a');
+});

@@ -21,22 +21,26 @@ export class SplitStore extends ForwardingStore {
   }
 
   override create(key: string, value: Buffer, options: WriteOptions = {}): Promise<WriteResult> {
-    return this.#write(options, (own) => this.below.create(key, value, own));
+    return this.#write('write', options, (own) => this.below.create(key, value, own));
   }
 
   override update(key: string, value: Buffer, expected: Revision, options: WriteOptions = {}): Promise<WriteResult> {
-    return this.#write(options, (own) => this.below.update(key, value, expected, own));
+    return this.#write('write', options, (own) => this.below.update(key, value, expected, own));
   }
 
   override delete(key: string, expected: Revision, options: DeleteOptions = {}): Promise<WriteResult> {
-    return this.#write(options, (own) => this.below.delete(key, expected, own));
+    return this.#write('delete', options, (own) => this.below.delete(key, expected, own));
   }
 
-  #write<O extends DeleteOptions>(options: O, write: (own: O) => Promise<WriteResult>): Promise<WriteResult> {
+  #write<O extends DeleteOptions>(
+    how: 'write' | 'delete',
+    options: O,
+    write: (own: O) => Promise<WriteResult>,
+  ): Promise<WriteResult> {
     const { guards = [] } = options;
     const isHere = ({ key }: Guard) => this.#options.storeOf(key) === this.below;
     if (guards.every(isHere)) return write(options);
     const elsewhere = guards.filter((guard) => !isHere(guard));
-    return this.#apart.write(elsewhere, options.signal, () => write({ ...options, guards: guards.filter(isHere) }));
+    return this.#apart[how](elsewhere, options.signal, () => write({ ...options, guards: guards.filter(isHere) }));
   }
 }

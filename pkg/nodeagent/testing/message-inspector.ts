@@ -49,6 +49,14 @@ function droppedMembers(type: protobuf.Type, value: Message, path = type.name): 
   });
 }
 
+/** Fields that the interface got after release 1.24, which newer runtimes send to every agent. */
+const laterFields: ReadonlySet<string> = new Set([
+  ...['StatusResponse.3', 'StatusResponse.4', 'PodSandboxStatusResponse.3', 'PodSandboxStatusResponse.4'],
+  ...['ContainerStatusResponse.status.18', 'ContainerStatusResponse.status.19', 'ImageFsInfoResponse.2'],
+  ...['ContainerStatsResponse.stats.5', 'ContainerStatsResponse.stats.6'],
+  ...['ListContainerStatsResponse.stats.5', 'ListContainerStatsResponse.stats.6'],
+]);
+
 /** Collects fields missing in the descriptors of the container runtime interface. */
 export class MissingFields implements MessageInspector {
   readonly paths = new Set<string>();
@@ -58,7 +66,8 @@ export class MissingFields implements MessageInspector {
   }
 
   response(type: protobuf.Type, bytes: Buffer): void {
-    if (isRuntimeMessage(type)) for (const path of unknownFields(type, bytes)) this.paths.add(path);
+    if (!isRuntimeMessage(type)) return;
+    for (const path of unknownFields(type, bytes)) if (!laterFields.has(path)) this.paths.add(path);
   }
 }
 

@@ -248,7 +248,8 @@ export class EtcdStore implements Store {
     if (guards.length === 0 || (this.#server ?? (await this.#ask(signal))).joinsKeys) {
       return this.#writeAtOnce(key, expected, write, options);
     }
-    return this.#apart.write(guards, signal, () => this.#writeAtOnce(key, expected, write, { ...options, guards: [] }));
+    const how = write.type === 'put' ? 'write' : 'delete';
+    return this.#apart[how](guards, signal, () => this.#writeAtOnce(key, expected, write, { ...options, guards: [] }));
   }
 
   async #writeAtOnce(
