@@ -4,9 +4,9 @@ import { type Clock, realClock } from '#apimachinery/clock.js';
 import { type Dialect, dialectByName } from '#apimachinery/dialect.js';
 import { messageOf } from '#apimachinery/errors/message.js';
 import type { Daemon } from '#daemon/daemon.js';
-import { LineBuffer } from '#daemon/log/log-output.js';
-import { createLogger, type Logger } from '#daemon/log/logger.js';
-import { Verbosity } from '#daemon/log/verbosity.js';
+import type { Logger } from '#daemon/log/logger.js';
+import { programLog } from '#daemon/log/program-log.js';
+import type { Verbosity } from '#daemon/log/verbosity.js';
 import { withShownNames, withSpelledOptions } from '#daemon/options/dialect-names.js';
 import { idleGateFindings } from '#daemon/options/groups/feature-gates.js';
 import { dialectArgument } from '#daemon/options/groups/generic.js';
@@ -31,7 +31,8 @@ export interface ProgramContext<T extends OptionTable> extends ParsedOptions<T> 
   readonly argv: readonly string[];
 }
 
-export interface Program<T extends OptionTable> {
+/** `P`: what `configure` returns. */
+export interface Program<T extends OptionTable, P extends ParsedOptions<T> = ParsedOptions<T>> {
   readonly name: (dialect: Dialect) => string;
   /** For `--help`. */
   readonly description: string;
@@ -41,8 +42,13 @@ export interface Program<T extends OptionTable> {
   readonly actingGates?: () => readonly string[];
   /** The process is a child of another daemon, which has logged the warnings and logs signals. */
   readonly isWorker?: boolean;
+  /**
+   * Completes the options from a configuration file, whose settings for logging act on the first line. Throws
+   * OptionsError. Absent: the command line is complete.
+   */
+  readonly configure?: (parsed: ParsedOptions<T>, dialect: Dialect) => Promise<P>;
   /** Builds the daemon; may read files. Throws OptionsError for invalid combinations. */
-  readonly create: (context: ProgramContext<T>) => Daemon | Promise<Daemon>;
+  readonly create: (context: ProgramContext<T> & P) => Daemon | Promise<Daemon>;
 }
 
 /** The part of the process that a program uses. */
@@ -53,12 +59,17 @@ export interface ProgramProcess extends ProcessSignals {
   readonly pid: number;
   readonly stdout: { write(text: string): unknown; readonly columns?: number };
   readonly stderr: { write(text: string): unknown };
+  /** Standard output for log lines, which never fails or fills the memory. Default: `stdout`. */
+  readonly logOutput?: () => { write(text: string): unknown };
   /** Sets the log for failures of the process; absent if the process belongs to another program. */
   reportTo?(log: Logger, flush: () => void): void;
 }
 
 /** Runs the program to its end and returns the exit code. Only a second signal ends the process directly. */
-export async function run<T extends OptionTable>(program: Program<T>, process: ProgramProcess): Promise<number> {
+export async function run<T extends OptionTable, P extends ParsedOptions<T> = ParsedOptions<T>>(
+  program: Program<T, P>,
+  process: ProgramProcess,
+): Promise<number> {
   const argv = process.argv.slice(2);
   let spelled = (text: string) => text;
   try {
@@ -80,15 +91,18 @@ export async function run<T extends OptionTable>(program: Program<T>, process: P
     }
     const gates = gateFindings(program, parsed);
     validateOptions({ ...parsed, refusals: [...parsed.refusals, ...gates.refusals] }, program.rules ?? []);
+    // Without `configure`, `P` is its default.
+    const complete =
+      program.configure === undefined ? (parsed as ParsedOptions<T> as P) : await program.configure(parsed, dialect);
     const clock = realClock;
-    const { log, verbosity, flush } = loggerFor(name, parsed, process);
+    const { log, verbosity, flush } = programLog(name, complete, process);
     process.reportTo?.(log, flush);
     try {
-      const warnings = program.isWorker === true ? [] : [...parsed.warnings, ...gates.warnings];
+      const warnings = program.isWorker === true ? [] : [...complete.warnings, ...gates.warnings];
       for (const warning of warnings) log.warn(spelled(warning));
       const { env, argv: commandLine } = process;
       const own = { dialect, log, verbosity, clock, random: Math.random, env, argv: commandLine };
-      const daemon = await program.create({ ...parsed, ...own });
+      const daemon = await program.create({ ...complete, ...own });
       const { isWorker = false } = program;
       return await runDaemon(daemon, { process: flushing(process, flush), log, isWorker });
     } finally {
@@ -117,37 +131,6 @@ function dialectFor(argv: readonly string[]): Dialect {
   } catch (error) {
     throw new OptionsError([messageOf(error)]);
   }
-}
-
-interface ProgramLog {
-  readonly log: Logger;
-  readonly verbosity: Verbosity;
-  /** Writes buffered lines. */
-  readonly flush: () => void;
-}
-
-/** Builds the logger from the logging options, if the table has them. */
-function loggerFor(name: string, parsed: ParsedOptions<OptionTable>, process: ProgramProcess): ProgramLog {
-  const { given } = parsed;
-  const values: Readonly<Record<string, unknown>> = parsed.values;
-  const level = typeof values['v'] === 'number' ? values['v'] : 0;
-  const modules = Array.isArray(values['vmodule']) ? (values['vmodule'] as readonly string[]) : [];
-  const flushMs = given.has('log-flush-frequency') ? Number(values['log-flush-frequency']) : 0;
-  const verbosity = new Verbosity({ level, modules });
-  const { pid, stderr } = process;
-  const write = (lines: string) => {
-    stderr.write(lines);
-  };
-  const buffer = flushMs > 0 ? new LineBuffer({ clock: realClock, flushMs, write }) : undefined;
-  const log = createLogger({
-    name,
-    format: values['logging-format'] === 'json' ? 'json' : 'text',
-    verbosity,
-    pid,
-    now: () => realClock.now(),
-    write: (line, urgent) => (buffer === undefined ? write(line) : buffer.add(line, urgent)),
-  });
-  return { log, verbosity, flush: () => buffer?.flush() };
 }
 
 /** Flushes the log before the process exits. */

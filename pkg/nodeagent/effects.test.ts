@@ -125,7 +125,7 @@ t.test('only parts that are still being built lack a proof', async (t) => {
 });
 
 for (const dialect of dialects) {
-  t.test(`options and fields act, ${dialect.name} dialect`, async (t) => {
+  t.test(`options and fields act, ${dialect.name} dialect`, { timeout: 120_000 }, async (t) => {
     for (const [name, effect] of Object.entries(optionEffects)) {
       const { proof } = effect;
       if (proof === 'inert' || !('sight' in proof)) continue;
@@ -134,6 +134,8 @@ for (const dialect of dialects) {
       const seen = await see(option);
       t.match(seen, proof.expected, `--${name} acts`);
       if (proof.expected === undefined) t.equal(seen, undefined, `--${name} acts`);
+      // Option and field lead to one value in both dialects; one of them is enough for what follows.
+      if (dialect !== orchDialect) continue;
       t.strictNotSame(await see(without), seen, `without --${name}`);
       if (file !== undefined) t.strictSame(await see(file), seen, `the field of --${name} acts`);
     }

@@ -5,6 +5,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { promisify } from 'node:util';
 import type { Registry } from 'prom-client';
+import type { Dialect } from '#apimachinery/dialect.js';
 import type { EventRecorder } from '#client/events/recorder.js';
 import { emptyInformers } from '#client/informer/empty-informers.js';
 import { SharedInformerFactory } from '#client/informer/factory.js';
@@ -25,6 +26,7 @@ import { garbageCollector } from '#daemon/memory/idle-collector.js';
 import type { ProcessFacts } from '#daemon/metrics/process-metrics.js';
 import { createRegistry } from '#daemon/metrics/registry.js';
 import { OptionsError } from '#daemon/options/option.js';
+import type { ParsedOptions } from '#daemon/options/parse.js';
 import { validateOptions } from '#daemon/options/validate.js';
 import type { Program, ProgramContext } from '#daemon/run.js';
 import { openTracer } from '#daemon/tracing/open-tracer.js';
@@ -35,7 +37,7 @@ import { LocalMachine } from '#nodeagent/node/machine.js';
 import { kernelSettingErrors, swapRefusal } from '#nodeagent/node/prerequisites.js';
 import { NodeAgent } from '#nodeagent/nodeagent.js';
 import { currentConfig } from '#nodeagent/options/config/configz.js';
-import { applyConfigFile } from '#nodeagent/options/config/file.js';
+import { applyConfigFile, type ConfiguredOptions } from '#nodeagent/options/config/file.js';
 import { type FileOnlySettings, noFileSettings } from '#nodeagent/options/config/file-only.js';
 import type { NodeAgentOptions } from '#nodeagent/options/declarations.js';
 import { nodeAgentGates } from '#nodeagent/options/gates.js';
@@ -53,31 +55,37 @@ const defaultQps = 5;
 const defaultBurst = 10;
 const orDefault = (value: number, standard: number): number => (value === 0 ? standard : value);
 
-type Context = ProgramContext<NodeAgentOptionTable>;
+type Configured = ConfiguredOptions<NodeAgentOptionTable>;
+type Context = ProgramContext<NodeAgentOptionTable> & Configured;
 
 /** `facts`: properties of the process for its metrics. */
-export function nodeAgentProgram(facts: ProcessFacts): Program<NodeAgentOptionTable> {
+export function nodeAgentProgram(facts: ProcessFacts): Program<NodeAgentOptionTable, Configured> {
   return {
     name: (dialect) => dialect.components.nodeAgent,
     description: 'Runs the pods that are bound to this node, on a container runtime.',
     options: nodeAgentOptionTable,
     rules: nodeAgentOptionRules,
     actingGates: () => nodeAgentGates,
+    configure: configuredAgent,
     create: (context) => create(context, facts),
   };
 }
 
+/** Reads the configuration file. Throws OptionsError. */
+export async function configuredAgent(
+  parsed: ParsedOptions<NodeAgentOptionTable>,
+  dialect: Dialect,
+): Promise<Configured> {
+  const path = parsed.values.config ?? '';
+  if (path === '') return { ...parsed, settings: noFileSettings };
+  const complete = await applyConfigFile(nodeAgentOptionTable(dialect), parsed, { path, dialect });
+  validateOptions(complete, completeRules);
+  return complete;
+}
+
 async function create(context: Context, facts: ProcessFacts): Promise<Daemon> {
-  const { dialect, clock, random, log } = context;
-  const path = context.values.config ?? '';
-  const parsed =
-    path === ''
-      ? { ...context, settings: noFileSettings }
-      : await applyConfigFile(nodeAgentOptionTable(dialect), context, { path, dialect });
-  const { settings } = parsed;
-  for (const warning of parsed.warnings.slice(context.warnings.length)) log.warn(warning);
-  validateOptions(parsed, completeRules);
-  const values = withoutApi(parsed.values, log);
+  const { dialect, clock, random, log, settings } = context;
+  const values = withoutApi(context.values, log);
   if ((values['container-runtime-endpoint'] ?? '') === '')
     throw new OptionsError(['--container-runtime-endpoint is required']);
 

@@ -6,7 +6,7 @@ import { connect } from '#client/rest/client-config.js';
 import { startApiBalancer } from '#cluster/clients/api-balancer.js';
 import { followServers } from '#cluster/clients/server-list.js';
 import type { ClusterContext, RunningCluster, ServeHooks } from '#cluster/config/cluster-context.js';
-import { nodeAgentProgram } from '#cluster/node-agent/program.js';
+import { configuredAgent, nodeAgentProgram } from '#cluster/node-agent/program.js';
 import { startCertificateRenewal } from '#cluster/pki/certificate-renewal.js';
 import { portIsFree } from '#cluster/process/ports.js';
 import { nodeAgentArguments, preferredNodeAgentPort } from '#cluster/supervise/arguments.js';
@@ -122,6 +122,8 @@ async function createAgent(context: ClusterContext, argv: readonly string[]): Pr
   const parsed = parseOptions(nodeAgentOptionTable(dialect), argv, { program: 'orch' });
   if (parsed.kind !== 'run') throw new Error('the command line of the node agent must run it');
   validateOptions(parsed, nodeAgentOptionRules);
+  const complete = await configuredAgent(parsed, dialect);
+  for (const warning of complete.warnings.slice(parsed.warnings.length)) log.warn(warning);
   const own = { dialect, clock, log, verbosity, random: Math.random, env, argv };
-  return nodeAgentProgram(context.process).create({ ...parsed, ...own });
+  return nodeAgentProgram(context.process).create({ ...complete, ...own });
 }

@@ -13,6 +13,7 @@ export interface GuardedProcess extends ProgramProcess, ProcessFacts {
   reportTo(log: Logger, flush: () => void): void;
 }
 
+const standardOutput = 1;
 const standardError = 2;
 
 /**
@@ -21,7 +22,8 @@ const standardError = 2;
  */
 export function guard(process: NodeJS.Process): GuardedProcess {
   const failures = new UnhandledFailures(process);
-  const stderr = standardErrorOf(process);
+  const stderr = logOutputOf(process, standardError);
+  let stdoutLog: LogOutput | undefined;
   // A reader that closed the pipe (`| head`) is not a failure.
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code !== 'EPIPE') process.exitCode = 1;
@@ -33,7 +35,14 @@ export function guard(process: NodeJS.Process): GuardedProcess {
     version: process.version,
     stdout: process.stdout,
     stderr,
-    survived: () => ({ droppedLogLines: stderr.lost.total, strayFailures: failures.strays }),
+    logOutput() {
+      stdoutLog ??= logOutputOf(process, standardOutput);
+      return stdoutLog;
+    },
+    survived: () => ({
+      droppedLogLines: stderr.lost.total + (stdoutLog?.lost.total ?? 0),
+      strayFailures: failures.strays,
+    }),
     cpuUsage: () => process.cpuUsage(),
     memoryUsage: () => process.memoryUsage(),
     constrainedMemory: () => process.constrainedMemory(),
@@ -42,16 +51,20 @@ export function guard(process: NodeJS.Process): GuardedProcess {
     off: (event, listener) => process.off(event, listener),
     exit: (code) => process.exit(code),
     reportTo(log, flush) {
-      stderr.lost.onResumed((lines) => log.warn({ lines }, 'log lines were dropped'));
+      for (const output of [stderr, stdoutLog]) {
+        output?.lost.onResumed((lines) => log.warn({ lines }, 'log lines were dropped'));
+      }
       failures.reportTo(log, flush);
     },
   };
 }
 
-function standardErrorOf(process: NodeJS.Process): LogOutput {
-  const kind = fstatSync(standardError);
-  const isPlain = kind.isFile() || (kind.isCharacterDevice() && !isatty(standardError));
-  return isPlain ? fileOutput((bytes) => writeSync(standardError, bytes)) : streamOutput(process.stderr);
+/** Standard output or standard error as an output of log lines. */
+function logOutputOf(process: NodeJS.Process, descriptor: typeof standardOutput | typeof standardError): LogOutput {
+  const kind = fstatSync(descriptor);
+  const isPlain = kind.isFile() || (kind.isCharacterDevice() && !isatty(descriptor));
+  if (isPlain) return fileOutput((bytes) => writeSync(descriptor, bytes));
+  return streamOutput(descriptor === standardError ? process.stderr : process.stdout);
 }
 
 /** The part of the process that is used. */

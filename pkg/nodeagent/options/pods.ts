@@ -1,7 +1,12 @@
 /** Options of pods, images, network and logs. Names and defaults of release 1.24. */
+import { isQuantity, quantitySign } from '#apimachinery/quantity.js';
 import type { OptionTable } from '#daemon/options/option.js';
 
 export const hairpinModes: readonly string[] = ['none', 'hairpin-veth', 'promiscuous-bridge'];
+
+function bufferSizeError(text: string): string | undefined {
+  return isQuantity(text) && quantitySign(text) >= 0 ? undefined : 'must be a quantity that is not negative';
+}
 
 export const podsOptions = {
   'max-pods': {
@@ -243,7 +248,6 @@ export const podsOptions = {
   'log-json-split-stream': {
     type: 'bool',
     section: 'Logs',
-    inert: 'all lines go to standard error',
     configField: 'logging.options.json.splitStream',
     meaning: 'With JSON logs, write errors to standard error and the rest to standard output.',
   },
@@ -251,8 +255,9 @@ export const podsOptions = {
     type: 'string',
     default: '0',
     section: 'Logs',
-    inert: 'all lines go to standard error',
+    check: bufferSizeError,
     configField: 'logging.options.json.infoBufferSize',
-    meaning: 'Buffer size of --log-json-split-stream in bytes.',
+    meaning:
+      'Bytes of standard output that --log-json-split-stream collects before it writes them, such as 512, 1K or 2Ki, for at most 30 seconds; 0: none.',
   },
 } as const satisfies OptionTable;

@@ -143,7 +143,7 @@ export class PodManager {
   async end(uid: string, failure: PodFailure): Promise<void> {
     const worker = this.#workers.get(uid);
     if (worker === undefined) return;
-    if (!worker.condemn(failure) && failure.graceSeconds !== undefined) worker.hasten(failure.graceSeconds);
+    worker.condemn(failure);
     await worker.ended;
   }
 

@@ -138,13 +138,6 @@ export class PodWorker {
     return isFirst && (phase === 'resting' || phase === 'syncing');
   }
 
-  /** Shortens the grace period of a deleted pod. */
-  hasten(graceSeconds: number): void {
-    if (this.#pod.metadata.deletionTimestamp === undefined) return;
-    const grace = Math.min(graceSeconds, podGraceSeconds(this.#pod));
-    this.#handle({ type: 'end', ending: { graceSeconds: grace, forgotten: false } });
-  }
-
   /** Notifies the worker that an input of the plan or the status changed. */
   poke(): void {
     this.#handle({ type: 'changed' });

@@ -1,7 +1,8 @@
 /** Effects of options of logs, of gates, and of the daemons that run beside the agent. */
 import { collectorOptions, podNetworkOptions } from '#nodeagent/options/declarations.js';
 import { serviceProxyOptions } from '#nodeagent/options/service-proxy.js';
-import { type Effect, type Effects, gap, seenIn } from '#nodeagent/testing/effects/effect.js';
+import { type Effect, type Effects, gap, seenIn, sees } from '#nodeagent/testing/effects/effect.js';
+import { logLines, waitingLine } from '#nodeagent/testing/effects/log-sights.js';
 
 const all = (table: object, effect: (type: string, name: string) => Effect): Effects =>
   Object.fromEntries(Object.entries(table).map(([name, { type }]) => [name, effect(String(type), name)]));
@@ -31,39 +32,49 @@ export const besideEffects: Effects = {
     fields: { featureGates: { NodeSwap: true } },
     proof: gap('shutdown'),
   },
-  'logging-format': { argument: 'json', fields: { logging: { format: 'json' } }, proof: gap('shutdown') },
+  'logging-format': {
+    argument: 'json',
+    fields: { logging: { format: 'json' } },
+    proof: sees({ stdout: '', stderr: /^\{"level":"info".*\n\{"level":"error"/ }, logLines),
+  },
   'log-flush-frequency': {
     argument: '7s',
     fields: { logging: { flushFrequency: 7_000_000_000 } },
-    proof: gap('shutdown'),
+    proof: sees(['', /"info"/], waitingLine(7000)),
   },
   'log-json-split-stream': {
     argument: 'true',
     fields: { logging: { options: { json: { splitStream: true } } } },
-    proof: gap('shutdown'),
+    with: ['--logging-format=json'],
+    proof: sees({ stdout: /^\{"level":"info".*\n$/, stderr: /^\{"level":"error".*\n$/ }, logLines),
   },
   'log-json-info-buffer-size': {
     argument: '7Ki',
     fields: { logging: { options: { json: { infoBufferSize: '7Ki' } } } },
-    proof: gap('shutdown'),
+    with: ['--logging-format=json', '--log-json-split-stream'],
+    proof: sees(['', /"info"/], waitingLine(30_000)),
   },
-  v: { argument: '4', fields: { logging: { verbosity: 4 } }, proof: gap('shutdown') },
+  v: {
+    argument: '4',
+    fields: { logging: { verbosity: 4 } },
+    proof: sees({ stderr: /^I.*"debug"\n/ }, logLines),
+  },
   vmodule: {
-    argument: 'a=4',
-    fields: { logging: { vmodule: [{ filePattern: 'a', verbosity: 4 }] } },
-    proof: gap('shutdown'),
+    argument: 'log-sights=4',
+    fields: { logging: { vmodule: [{ filePattern: 'log-sights', verbosity: 4 }] } },
+    proof: sees({ stderr: /^I.*"debug"\n/ }, logLines),
   },
-  'add-dir-header': { argument: 'true', proof: gap('shutdown') },
-  alsologtostderr: { argument: 'true', proof: gap('shutdown') },
-  'log-backtrace-at': { argument: 'a.go:7', proof: gap('shutdown') },
-  'log-dir': { argument: '/d', proof: gap('shutdown') },
-  'log-file': { argument: '/f', proof: gap('shutdown') },
-  'log-file-max-size': { argument: '7', proof: gap('shutdown') },
-  logtostderr: { argument: 'false', proof: gap('shutdown') },
-  'one-output': { argument: 'true', proof: gap('shutdown') },
-  'skip-headers': { argument: 'true', proof: gap('shutdown') },
-  'skip-log-headers': { argument: 'true', proof: gap('shutdown') },
-  stderrthreshold: { argument: 'INFO', proof: gap('shutdown') },
+  'add-dir-header': { argument: 'true', proof: 'inert' },
+  alsologtostderr: { argument: 'true', proof: 'inert' },
+  'log-backtrace-at': { argument: 'a.go:7', proof: 'inert' },
+  'log-dir': { argument: '/d', proof: 'inert' },
+  'log-file': { argument: '/f', proof: 'inert' },
+  'log-file-max-size': { argument: '7', proof: 'inert' },
+  logtostderr: { argument: 'false', proof: 'inert' },
+  'one-output': { argument: 'true', proof: 'inert' },
+  'skip-headers': { argument: 'true', proof: 'inert' },
+  'skip-log-headers': { argument: 'true', proof: 'inert' },
+  stderrthreshold: { argument: 'INFO', proof: 'inert' },
   'tracing-config-file': {
     argument: '/f',
     proof: seenIn('test/integration/tracing/whole-way.test.ts', 'the node agent and its runtime'),
