@@ -9,6 +9,7 @@ import type { Machine } from '#nodeagent/node/machine.js';
 import type { NodeEvents } from '#nodeagent/node/node-events.js';
 import { NodeRegistrar } from '#nodeagent/node/registrar.js';
 import { RuntimeNetwork } from '#nodeagent/node/runtime-network.js';
+import type { Resources } from '#nodeagent/node/status.js';
 import type { NodeAgentOptions } from '#nodeagent/options/declarations.js';
 import { parseEvictionThresholds } from '#nodeagent/options/eviction-thresholds.js';
 import { parseTaint } from '#nodeagent/options/identity-rules.js';
@@ -29,13 +30,15 @@ export interface RegistrarInput {
   readonly volumesInUse: () => readonly string[] | undefined;
   /** Another reason why the node is not ready. */
   readonly problem: () => string | undefined;
+  /** Absent if the node has no device plugins. */
+  readonly devices?: (() => Resources) | undefined;
 }
 
 /** The result is not prepared yet. */
 export function newRegistrar(
   values: NodeAgentOptions,
   deps: NodeAgentDependencies,
-  { machine, observer, events, serverPort, isNewMachine, pressures, volumesInUse, problem }: RegistrarInput,
+  { machine, observer, events, serverPort, isNewMachine, pressures, volumesInUse, problem, devices }: RegistrarInput,
 ): NodeRegistrar {
   const { informers, heartbeatClient = informers.client, clock, log, cri, nodeName } = deps;
   // Keeps pods away until the provider's controllers have initialized the node; they remove the taint.
@@ -72,6 +75,7 @@ export function newRegistrar(
     isNewMachine,
     volumesInUse,
     problem,
+    devices,
     events,
     pressures,
     health: new RuntimeHealth({ cri, clock, log, observer }),

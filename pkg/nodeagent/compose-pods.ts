@@ -21,6 +21,7 @@ import { type CSIParts, composeCSI } from '#nodeagent/compose-csi.js';
 import { newStaticSources } from '#nodeagent/compose-sources.js';
 import { newObjects, newVolumes } from '#nodeagent/compose-volumes.js';
 import type { NodeAgentDependencies } from '#nodeagent/dependencies.js';
+import type { DeviceManager } from '#nodeagent/devices/device-manager.js';
 import { clusterDNSOf, expandedSearchLimits, hostDNSReader } from '#nodeagent/environment/dns.js';
 import { PodEvents } from '#nodeagent/events/pod-events.js';
 import { pullCredentials } from '#nodeagent/images/credentials.js';
@@ -85,6 +86,8 @@ export interface PodPartsInput {
   readonly pressures: () => readonly PressureCondition[];
   /** Why no new pod may start; undefined: pods may start. */
   readonly closed: () => Refusal | undefined;
+  /** Absent if the node has no device plugins. */
+  readonly devices?: DeviceManager | undefined;
 }
 
 export interface PodParts extends CgroupParts {
@@ -107,6 +110,7 @@ export interface PodParts extends CgroupParts {
   /** Absent on nodes that write no files. */
   readonly directories?: PodDirectories;
   readonly localVolumes: LocalVolumeDirectories;
+  readonly allocations: Allocations;
   /** Stops probes and watches. */
   close(): void;
 }
@@ -171,7 +175,7 @@ export async function composePods(
   const providers = await newProviders(values, deps);
   const killer = new ContainerKiller({ clock, cri, events, checker });
   const allocations = await newAllocations(values, {
-    machine: input.machine,
+    ...{ machine: input.machine, devices: input.devices },
     runtimes: () => observer.list(),
     pods: () => manager.list().map((pod) => statuses.latest(pod)),
     sourcesReady: () => manager.isComplete,
@@ -218,7 +222,7 @@ export async function composePods(
     csi?.close();
     if (deps.objects === undefined) objects.close();
   };
-  const parts = { manager, events, cleanup, statuses, prober, close, mirrors, statics, volumes };
+  const parts = { manager, events, cleanup, statuses, prober, close, mirrors, statics, volumes, allocations };
   return { ...parts, ...(csi && { csi }), ...sources, ...files };
 }
 

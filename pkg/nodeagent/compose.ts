@@ -9,6 +9,7 @@ import { ApiEventRecorder } from '#client/events/recorder.js';
 import type { Informer } from '#client/informer/informer.js';
 import { Announcer } from '#nodeagent/announce/announcer.js';
 import type { CSIParts } from '#nodeagent/compose-csi.js';
+import { newDevices, newPodResources } from '#nodeagent/compose-devices.js';
 import { composeReclaim, type ReclaimParts } from '#nodeagent/compose-eviction.js';
 import { newLease, newRegistrar } from '#nodeagent/compose-node.js';
 import { newPlugins } from '#nodeagent/compose-plugins.js';
@@ -16,6 +17,7 @@ import { composePods, type PodParts } from '#nodeagent/compose-pods.js';
 import { newNodeShutdown } from '#nodeagent/compose-shutdown.js';
 import { MeasuredCRI } from '#nodeagent/cri/measured-cri.js';
 import type { NodeAgentDependencies } from '#nodeagent/dependencies.js';
+import type { DevicePlugins } from '#nodeagent/devices/device-plugins.js';
 import { LogRotator } from '#nodeagent/logs/rotator.js';
 import { AgentMetrics } from '#nodeagent/metrics/agent-metrics.js';
 import type { NodeLease } from '#nodeagent/node/lease.js';
@@ -24,6 +26,7 @@ import { NodeEvents } from '#nodeagent/node/node-events.js';
 import type { NodeRegistrar } from '#nodeagent/node/registrar.js';
 import type { NodeAgentOptions } from '#nodeagent/options/declarations.js';
 import type { PluginManager } from '#nodeagent/plugins/plugin-manager.js';
+import type { PodResourcesServer } from '#nodeagent/pod-resources/pod-resources-server.js';
 import { type PodManager, podsOfNode } from '#nodeagent/pods/manager.js';
 import type { NodeCgroups } from '#nodeagent/resources/node-cgroups.js';
 import type { SystemCgroups } from '#nodeagent/resources/system-cgroups.js';
@@ -63,6 +66,9 @@ export interface AgentParts {
   readonly rotator?: LogRotator;
   /** Absent on nodes without files. */
   readonly plugins?: PluginManager;
+  /** Absent on nodes without files, or without their gates. */
+  readonly devicePlugins?: DevicePlugins;
+  readonly podResources?: PodResourcesServer;
   readonly reclaim: ReclaimParts;
   /** Absent if shutdowns of the machine are not watched. */
   readonly shutdown?: NodeShutdown;
@@ -101,7 +107,12 @@ export async function composeAgent(
   const recorder = deps.recorder ?? newRecorder(deps);
   const events = new NodeEvents(recorder, nodeName);
   const pressures = () => reclaim.evictor.conditions;
+  const deviceParts = await newDevices(values, deps, {
+    ...{ machine, registry },
+    isActive: (uid) => podParts.manager.list().some(({ metadata }) => metadata.uid === uid),
+  });
   const registrar = newRegistrar(values, deps, {
+    devices: deviceParts && (() => deviceParts.devices.amounts()),
     ...{ machine, observer, events, serverPort, pressures },
     isNewMachine: () => podParts.directories?.isNew ?? true,
     volumesInUse: () => (podParts.csi === undefined ? [] : podParts.csi.volumes.inUse()),
@@ -111,7 +122,7 @@ export async function composeAgent(
   observer.onRecovery(() => registrar.poke());
   const podParts: PodParts = await composePods(values, deps, {
     ...{ informers, recorder, metrics, labels, observer, registrar, machine },
-    ...{ nodeEvents: events, pressures },
+    ...{ nodeEvents: events, pressures, devices: deviceParts?.devices },
     closed: () => shutdown?.refusal,
   });
   const reclaim: ReclaimParts = composeReclaim(values, deps, {
@@ -121,6 +132,8 @@ export async function composeAgent(
   const { manager, statuses, logFiles, statics, readStatics, mirrors } = podParts;
   const shutdown = newNodeShutdown(values, deps, { registry, manager, statuses, registrar, events });
   const plugins = newPlugins(values, deps, registry);
+  if (deviceParts !== undefined) plugins?.addHandler('DevicePlugin', deviceParts.plugins);
+  const podResources = newPodResources(values, deps, { ...podParts, registry, devices: deviceParts?.devices });
   if (podParts.csi !== undefined && deps.isStandalone !== true) plugins?.addHandler('CSIPlugin', podParts.csi.handler);
   metrics.observeNode(nodeName, () => nodeCounts(observer.list(), manager.list()));
   const node = {
@@ -145,6 +158,8 @@ export async function composeAgent(
     ...(podParts.systemCgroups && { systemCgroups: podParts.systemCgroups }),
     ...(deps.writeFiles === false ? {} : { rotator }),
     ...(plugins && { plugins }),
+    ...(deviceParts && { devicePlugins: deviceParts.plugins }),
+    ...(podResources && { podResources }),
     ...(shutdown && { shutdown }),
     ...(deps.links === undefined
       ? {}

@@ -78,7 +78,9 @@ export class NodeAgent implements Daemon {
     } finally {
       this.#stop.abort();
       await server?.close();
+      await parts.podResources?.stop();
       await parts.manager.stop();
+      await parts.devicePlugins?.stop();
       parts.observer.stop();
       parts.close();
       await Promise.allSettled(running);
@@ -93,7 +95,7 @@ export class NodeAgent implements Daemon {
     signal: AbortSignal,
   ): Promise<void> {
     const { statuses, observer, manager, rotator, reclaim, announcer, statics, readStatics, registrar } = parts;
-    const { shutdown, nodeCgroups, systemCgroups, plugins } = parts;
+    const { shutdown, nodeCgroups, systemCgroups, plugins, devicePlugins, podResources } = parts;
     const { clock, isStandalone = false } = this.#deps;
     await parts.csi?.volumes.reconstruct(await (parts.directories?.list() ?? []));
     // Cgroups must exist before pods start.
@@ -101,6 +103,8 @@ export class NodeAgent implements Daemon {
     if (nodeCgroups !== undefined) background.run(nodeCgroups.run(signal));
     if (systemCgroups !== undefined) background.run(systemCgroups.run(signal));
     if (shutdown !== undefined) background.run(shutdown.run(signal));
+    // Before pods are admitted, the agent knows what they had before its restart.
+    await devicePlugins?.start();
     const registered = deferred();
     if (isStandalone) {
       await registrar.standAlone();
@@ -114,6 +118,7 @@ export class NodeAgent implements Daemon {
     // The first listing may make the node ready.
     registrar.poke();
     manager.start();
+    await podResources?.start();
     if (rotator !== undefined) background.run(rotator.run(signal));
     background.run(reclaim.evictor.run(signal));
     background.run(reclaim.containers.run(signal));

@@ -5,6 +5,7 @@ import { goFieldsOf } from '#api/go/go-fields.js';
 import { schemeFor } from '#api/scheme.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import { semanticEqual } from '#apimachinery/equality.js';
+import { fnv1a } from '#apimachinery/fnv.js';
 import { nameAlphabet as alphabet } from '#apimachinery/generate-name.js';
 import { goDump } from '#apimachinery/spew/dump.js';
 
@@ -38,11 +39,4 @@ function withoutHash(dialect: Dialect, template: PodTemplateSpec): PodTemplateSp
     metadata: { ...template.metadata, labels, annotations: template.metadata?.annotations ?? {} },
     ...(template.spec === undefined ? {} : { spec: template.spec }),
   };
-}
-
-/** 32-bit FNV-1a. */
-function fnv1a(bytes: Buffer): number {
-  let hash = 0x811c9dc5;
-  for (const byte of bytes) hash = Math.imul(hash ^ byte, 0x01000193) >>> 0;
-  return hash;
 }

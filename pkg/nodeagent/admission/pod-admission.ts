@@ -34,7 +34,7 @@ export interface PodAdmissionOptions {
   readonly preempt: (uid: string, resource: string) => void;
   /** Why no new pod may start, whatever it is; undefined: pods may start. */
   readonly closed?: () => Refusal | undefined;
-  readonly allocations: Pick<Allocations, 'admit' | 'withdraw' | 'forget'>;
+  readonly allocations: Pick<Allocations, 'admit' | 'withdraw' | 'forget' | 'sufficient'>;
 }
 
 export type AdmissionVerdict =
@@ -147,8 +147,10 @@ export class PodAdmission {
     return refusal(this.#input(pod, node));
   }
 
-  #input(pod: Pod, node: Node): AdmissionInput {
-    const { dialect, allowedUnsafeSysctls, pods, isStatic } = this.#options;
+  #input(pod: Pod, seen: Node): AdmissionInput {
+    const { dialect, allowedUnsafeSysctls, pods, isStatic, allocations } = this.#options;
+    const allocatable = allocations.sufficient(pod.metadata.uid ?? '', seen.status?.allocatable ?? {});
+    const node = { ...seen, status: { ...seen.status, allocatable } };
     const others = pods().filter(({ metadata: { uid = '' }, status }) => {
       const isOver = status?.phase === 'Succeeded' || status?.phase === 'Failed';
       return uid !== pod.metadata.uid && !isOver && this.#counts(uid);

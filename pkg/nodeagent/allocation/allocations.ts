@@ -1,6 +1,7 @@
 /** Gives CPUs, memory and devices to the pods of a node, one pod at a time, and frees them. */
 import type { Container, Pod } from '#api/core/v1/types.gen.js';
 import { messageOf } from '#apimachinery/errors/message.js';
+import { value } from '#apimachinery/quantity.js';
 import { AllocationError, type AllocationProvider, type ContainerAllocation } from '#nodeagent/allocation/provider.js';
 import type { TopologyManager } from '#nodeagent/allocation/topology-manager.js';
 
@@ -74,6 +75,14 @@ export class Allocations {
     const running = new Set(runningPods());
     const isActive = (uid: string, name: string) => containers.get(uid)?.has(name) ?? running.has(uid);
     for (const provider of providers) provider.retain(isActive);
+  }
+
+  /** `allocatable`, at least as much of each resource as is in use, if the pod has some of it. */
+  sufficient(podUID: string, allocatable: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
+    const used = this.#options.providers.flatMap((provider) => [...(provider.inUse?.(podUID) ?? [])]);
+    const short = used.filter(([resource, amount]) => value(allocatable[resource] ?? '0') < amount);
+    if (short.length === 0) return allocatable;
+    return { ...allocatable, ...Object.fromEntries(short.map(([resource, amount]) => [resource, String(amount)])) };
   }
 
   /** What the container gets at its creation. Rejects if it must not be created. */

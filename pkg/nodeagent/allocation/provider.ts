@@ -36,6 +36,10 @@ export interface AllocationProvider {
   retain(isActive: IsActive): void;
   /** Called before each creation of a container: the hook before its start. Rejects if the container must not be created. */
   configure(pod: Pod, container: Container): Promise<ContainerAllocation> | ContainerAllocation;
+  /**
+   * Amounts in use by resource if the pod has some of them: the node has that much even if it does not advertise it.
+   */
+  inUse?(podUID: string): ReadonlyMap<string, number>;
   /** The container with that ID is about to start with that configuration. */
   starting?(pod: Pod, container: Container, id: string): void;
 }

@@ -95,6 +95,14 @@ export function sameStatus(old: NodeStatus | undefined, fresh: NodeStatus): bool
   return keys.every((key) => semanticEqual(old[key], fresh[key]));
 }
 
+/** Adds the devices of plugins. */
+export function withDevices(own: Resources, devices: Resources | undefined): Resources {
+  return {
+    capacity: { ...own.capacity, ...devices?.capacity },
+    allocatable: { ...own.allocatable, ...devices?.allocatable },
+  };
+}
+
 /**
  * Adds the resources that other clients advertise in the node's status, as release 1.24 does. Writing `status.capacity` is
  * the documented way to advertise an extended resource; it is allocatable as long as it is in the capacity.

@@ -19,6 +19,7 @@ import {
   reconcileNode,
   resourcesPatch,
   sameStatus,
+  withDevices,
   withOtherResources,
 } from '#nodeagent/node/reconcile-node.js';
 import type { RuntimeNetwork } from '#nodeagent/node/runtime-network.js';
@@ -62,6 +63,8 @@ export interface NodeRegistrarOptions {
   readonly pressures: () => readonly PressureCondition[];
   /** Names of the attachable volumes that this node uses; undefined until they are known. */
   readonly volumesInUse: () => readonly string[] | undefined;
+  /** Amounts of devices. Absent if the node has no device plugins. */
+  readonly devices?: (() => Resources) | undefined;
 }
 
 /** How long a status waits for the runtime's images and disks; afterwards the last answer counts. */
@@ -340,14 +343,14 @@ export class NodeRegistrar {
   }
 
   async #status(old: NodeStatus | undefined): Promise<NodeStatus> {
-    const { client, clock, nodeName, maxImages, serverPort, health, pressures } = this.#options;
+    const { client, clock, nodeName, maxImages, serverPort, health, pressures, devices } = this.#options;
     const [images = []] = await Promise.all([this.#images.refresh(), health.refresh()]);
     if (health.networkProblem === undefined) this.#networkBackoff.reset();
     return nodeStatus({
       dialect: client.dialect,
       facts: this.facts,
       pressures: pressures(),
-      resources: withOtherResources(this.#resources, old, client.dialect),
+      resources: withOtherResources(withDevices(this.#resources, devices?.()), old, client.dialect),
       addresses: [
         ...this.#addresses.map((address) => ({ type: 'InternalIP', address })),
         { type: 'Hostname', address: nodeName },

@@ -7,6 +7,7 @@ import { csiV1 } from '#nodeagent/protocols/csi-v1.gen.js';
 import { devicePluginV1beta1 } from '#nodeagent/protocols/device-plugin-v1beta1.gen.js';
 import { pluginRegistrationV1 } from '#nodeagent/protocols/plugin-registration-v1.gen.js';
 import { podResourcesV1 } from '#nodeagent/protocols/pod-resources-v1.gen.js';
+import { podResourcesV1alpha1 } from '#nodeagent/protocols/pod-resources-v1alpha1.gen.js';
 import { runtimeV1 } from '#nodeagent/protocols/runtime-v1.gen.js';
 
 /** An independent collection beside the checkout, if present. */
@@ -18,6 +19,7 @@ const protocols: { facts: string; descriptor: protobuf.INamespace; messages: num
   { facts: 'deviceplugin', descriptor: devicePluginV1beta1, messages: 19 },
   { facts: 'pluginregistration', descriptor: pluginRegistrationV1, messages: 4 },
   { facts: 'podresources', descriptor: podResourcesV1, messages: 10 },
+  { facts: 'podresources-v1alpha1', descriptor: podResourcesV1alpha1, messages: 5 },
 ];
 
 /** One line per field, value and method of a namespace, such as `.v1.Device#ID string = 1`. */

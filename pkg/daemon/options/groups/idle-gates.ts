@@ -18,7 +18,6 @@ const never = (why: string): IdleGate => ({ why, isOn: false });
 const noCloudPlugins = never('no vendor’s volume plugin is built in, so there is none to take out');
 const noMigration = always('no vendor’s volume plugin is built in, so only a CSI driver can serve these volumes');
 const noBinding = never('the node agent binds no container to CPUs');
-const noPodResources = never('the node agent does not serve the resources of its pods to other processes');
 const otherSystem = never('nodes run Linux only');
 const unread = always('release 1.24 does not read the gate, either: the feature stays on');
 
@@ -38,7 +37,6 @@ const idle: Readonly<Partial<Record<FeatureGateName, IdleGate>>> = {
     'release 1.24 migrates these volumes on request only, and no plugin of that vendor is built in',
   ),
   ContextualLogging: always('lines of the log always carry the values of their context'),
-  DevicePlugins: never('the node agent does not manage devices'),
   DisableAcceleratorUsageMetrics: always('the node agent has no metrics of accelerators'),
   DisableNodeAgentCloudCredentialProviders: always('no vendor’s credential provider is built in'),
   DynamicNodeAgentConfig: never('node agents read their configuration from a file only'),
@@ -56,8 +54,6 @@ const idle: Readonly<Partial<Record<FeatureGateName, IdleGate>>> = {
   InTreePluginStorageAUnregister: noCloudPlugins,
   LocalStorageCapacityIsolationFSQuotaMonitoring: never('the node agent measures volumes by walking through them'),
   NodeAgentInUserNamespace: never('the node agent runs in the user namespace of its machine'),
-  NodeAgentPodResources: noPodResources,
-  NodeAgentPodResourcesGetAllocatable: noPodResources,
   PodAndContainerStatsFromCRI: never('the node agent measures containers itself'),
 };
 
