@@ -3,6 +3,10 @@ import { join } from 'node:path';
 import type { Registry } from 'prom-client';
 import { FeatureGates } from '#daemon/options/groups/feature-gates.js';
 import type { Allocations } from '#nodeagent/allocation/allocations.js';
+import type { CPUManager } from '#nodeagent/allocation/cpus/cpu-manager.js';
+import type { CPUSet } from '#nodeagent/allocation/cpus/cpu-set.js';
+import type { MemoryManager } from '#nodeagent/allocation/memory/memory-manager.js';
+import type { MemoryBlock } from '#nodeagent/allocation/memory/memory-state.js';
 import type { NodeAgentDependencies } from '#nodeagent/dependencies.js';
 import { allocatableDevices, heldDevices } from '#nodeagent/devices/device-listing.js';
 import { DeviceManager } from '#nodeagent/devices/device-manager.js';
@@ -51,13 +55,17 @@ interface PodResourcesInput {
   readonly manager: PodManager;
   readonly allocations: Allocations;
   readonly devices: DeviceManager | undefined;
+  /** Absent unless CPUs are assigned. */
+  readonly cpus?: CPUManager;
+  /** Absent unless memory is assigned. */
+  readonly memory?: MemoryManager;
 }
 
 /** Undefined on nodes without files, or without the gate for it. */
 export function newPodResources(
   values: NodeAgentOptions,
   { informers, log, writeFiles }: NodeAgentDependencies,
-  { registry, manager, allocations, devices }: PodResourcesInput,
+  { registry, manager, allocations, devices, cpus, memory }: PodResourcesInput,
 ): PodResourcesServer | undefined {
   const gates = new FeatureGates(values['feature-gates']);
   if (writeFiles === false || !gates.enabled('NodeAgentPodResources')) return undefined;
@@ -68,15 +76,23 @@ export function newPodResources(
     refresh: () => allocations.retainActive(),
     held: {
       devices: (uid, container) => (devices === undefined ? new Map() : heldDevices(devices, uid, container)),
-      cpus: () => [],
-      memory: () => [],
+      cpus: (uid, container) => ascending(cpus?.exclusive(uid, container)),
+      memory: (uid, container) => sizes(memory?.memoryOf(uid, container)),
     },
     allocatable: {
       devices: () => (devices === undefined ? new Map() : allocatableDevices(devices)),
-      cpus: () => [],
-      memory: () => [],
+      cpus: () => ascending(cpus?.allocatable),
+      memory: () => sizes(memory?.allocatable),
     },
     servesAllocatable: gates.enabled('NodeAgentPodResourcesGetAllocatable'),
     metrics: new PodResourcesMetrics(registry, informers.client.dialect),
   });
+}
+
+function ascending(cpus: CPUSet = new Set()): number[] {
+  return [...cpus].sort((a, b) => a - b);
+}
+
+function sizes(blocks: readonly MemoryBlock[] = []) {
+  return blocks.map(({ type, size, nodes }) => ({ type, bytes: size, nodes }));
 }

@@ -15,7 +15,7 @@ import { FeatureGates } from '#daemon/options/groups/feature-gates.js';
 import type { Refusal } from '#nodeagent/admission/plan.js';
 import { PodAdmission, type PodAdmissionOptions } from '#nodeagent/admission/pod-admission.js';
 import type { Allocations } from '#nodeagent/allocation/allocations.js';
-import { newAllocations } from '#nodeagent/compose-allocations.js';
+import { type AllocationParts, newAllocations } from '#nodeagent/compose-allocations.js';
 import { type CgroupParts, composeCgroups, cpuQuota, resourceFacts } from '#nodeagent/compose-cgroups.js';
 import { type CSIParts, composeCSI } from '#nodeagent/compose-csi.js';
 import { newStaticSources } from '#nodeagent/compose-sources.js';
@@ -90,7 +90,7 @@ export interface PodPartsInput {
   readonly devices?: DeviceManager | undefined;
 }
 
-export interface PodParts extends CgroupParts {
+export interface PodParts extends CgroupParts, AllocationParts {
   readonly manager: PodManager;
   readonly events: PodEvents;
   readonly cleanup: PodCleanup;
@@ -110,7 +110,6 @@ export interface PodParts extends CgroupParts {
   /** Absent on nodes that write no files. */
   readonly directories?: PodDirectories;
   readonly localVolumes: LocalVolumeDirectories;
-  readonly allocations: Allocations;
   /** Stops probes and watches. */
   close(): void;
 }
@@ -174,12 +173,13 @@ export async function composePods(
   const node = () => nodeFacts(deps.nodeName, input.registrar);
   const providers = await newProviders(values, deps);
   const killer = new ContainerKiller({ clock, cri, events, checker });
-  const allocations = await newAllocations(values, {
-    ...{ machine: input.machine, devices: input.devices },
+  const managers = await newAllocations(values, deps, {
+    ...input,
     runtimes: () => observer.list(),
     pods: () => manager.list().map((pod) => statuses.latest(pod)),
     sourcesReady: () => manager.isComplete,
   });
+  const { allocations } = managers;
   const starters = newStarters(values, deps, {
     ...{ ...input, ...files, objects, events, checker, killer, node, providers, allocations },
     resources: () => resourceFacts(values, registrar.facts, version),
@@ -222,8 +222,8 @@ export async function composePods(
     csi?.close();
     if (deps.objects === undefined) objects.close();
   };
-  const parts = { manager, events, cleanup, statuses, prober, close, mirrors, statics, volumes, allocations };
-  return { ...parts, ...(csi && { csi }), ...sources, ...files };
+  const parts = { manager, events, cleanup, statuses, prober, close, mirrors, statics, volumes };
+  return { ...parts, ...(csi && { csi }), ...sources, ...files, ...managers };
 }
 
 /** A fifth of status writes may report pods that are still starting, so that those of running pods do not wait. */

@@ -7,10 +7,13 @@ import type { Node, Pod, Service } from '#api/core/v1/types.gen.js';
 import { value } from '#apimachinery/quantity.js';
 import { ApiEventRecorder } from '#client/events/recorder.js';
 import type { Informer } from '#client/informer/informer.js';
+import type { Allocations } from '#nodeagent/allocation/allocations.js';
+import type { CPUManager } from '#nodeagent/allocation/cpus/cpu-manager.js';
 import { Announcer } from '#nodeagent/announce/announcer.js';
 import type { CSIParts } from '#nodeagent/compose-csi.js';
 import { newDevices, newPodResources } from '#nodeagent/compose-devices.js';
 import { composeReclaim, type ReclaimParts } from '#nodeagent/compose-eviction.js';
+import { withReservedCPUs } from '#nodeagent/compose-managers.js';
 import { newLease, newRegistrar } from '#nodeagent/compose-node.js';
 import { newPlugins } from '#nodeagent/compose-plugins.js';
 import { composePods, type PodParts } from '#nodeagent/compose-pods.js';
@@ -62,6 +65,9 @@ export interface AgentParts {
   readonly nodeCgroups?: NodeCgroups;
   /** Absent if no processes are moved. */
   readonly systemCgroups?: SystemCgroups;
+  readonly allocations: Allocations;
+  /** Absent unless CPUs are assigned. */
+  readonly cpus?: CPUManager;
   /** Absent on nodes without log files. */
   readonly rotator?: LogRotator;
   /** Absent on nodes without files. */
@@ -84,7 +90,7 @@ export interface AgentParts {
 
 /** Reads the properties of runtime and machine. `serverPort`: the port that the node reports, 0 for none. */
 export async function composeAgent(
-  values: NodeAgentOptions,
+  options: NodeAgentOptions,
   dependencies: NodeAgentDependencies,
   serverPort: () => number,
 ): Promise<AgentParts> {
@@ -100,10 +106,11 @@ export async function composeAgent(
     services: factory.informer(services),
   };
   // Its file system is measured.
-  if (deps.writeFiles !== false) await mkdir(values['root-dir'], { recursive: true, mode: 0o750 });
+  if (deps.writeFiles !== false) await mkdir(options['root-dir'], { recursive: true, mode: 0o750 });
   const labels = new RuntimeLabels(dialect);
   const observer = new RuntimeObserver({ cri, clock, log, labels, metrics });
-  const machine = deps.machine ?? new LocalMachine(values['root-dir'], clock);
+  const machine = deps.machine ?? new LocalMachine(options['root-dir'], clock);
+  const values = await withReservedCPUs(options, machine);
   const recorder = deps.recorder ?? newRecorder(deps);
   const events = new NodeEvents(recorder, nodeName);
   const pressures = () => reclaim.evictor.conditions;
@@ -155,6 +162,8 @@ export async function composeAgent(
     ...(podParts.csi && { csi: podParts.csi }),
     ...(podParts.directories && { directories: podParts.directories }),
     ...(podParts.nodeCgroups && { nodeCgroups: podParts.nodeCgroups }),
+    ...(podParts.cpus && { cpus: podParts.cpus }),
+    allocations: podParts.allocations,
     ...(podParts.systemCgroups && { systemCgroups: podParts.systemCgroups }),
     ...(deps.writeFiles === false ? {} : { rotator }),
     ...(plugins && { plugins }),

@@ -95,7 +95,7 @@ export class NodeAgent implements Daemon {
     signal: AbortSignal,
   ): Promise<void> {
     const { statuses, observer, manager, rotator, reclaim, announcer, statics, readStatics, registrar } = parts;
-    const { shutdown, nodeCgroups, systemCgroups, plugins, devicePlugins, podResources } = parts;
+    const { shutdown, nodeCgroups, systemCgroups, plugins, devicePlugins, podResources, cpus, allocations } = parts;
     const { clock, isStandalone = false } = this.#deps;
     await parts.csi?.volumes.reconstruct(await (parts.directories?.list() ?? []));
     // Cgroups must exist before pods start.
@@ -125,6 +125,7 @@ export class NodeAgent implements Daemon {
     if (reclaim.memoryWatch !== undefined) background.run(reclaim.memoryWatch.run(signal));
     if (reclaim.images !== undefined) background.run(reclaim.images.run(signal));
     if (plugins !== undefined) background.run(plugins.run(signal));
+    if (cpus !== undefined) background.run(cpus.run(signal, () => allocations.retainActive()));
     if (this.#options.runonce) return untilContainersRun({ statics, statuses, clock, signal });
     if (isStandalone) background.run(this.#clean(parts, signal));
     else background.run(this.#runPodsOfAPI(parts, background, signal));

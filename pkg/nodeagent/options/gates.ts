@@ -4,6 +4,8 @@ import type { FeatureGateName } from '#daemon/options/groups/feature-gate-table.
 /** The complete list; using another gate is a type error. */
 export const nodeAgentGates = [
   'CPUManager',
+  'CPUManagerPolicyAlphaOptions',
+  'CPUManagerPolicyBetaOptions',
   'CPUManagerPolicyOptions',
   'CSIInlineVolume',
   'CSIVolumeHealth',

@@ -67,24 +67,22 @@ export const resourcesOptions = {
     section: 'Resources',
     oneOf: ['none', 'static'],
     configField: 'cpuManagerPolicy',
-    inert: 'the agent binds no container to CPUs',
-    inertUnless: ['none'],
-    meaning: 'Policy of assigning CPUs to containers.',
+    meaning:
+      'Policy of assigning CPUs to containers; static: containers of Guaranteed pods that request whole CPUs get them exclusively. Needs reserved CPUs. A change needs a drained node without the file cpu_manager_state in --root-dir.',
   },
   'cpu-manager-policy-options': {
     type: 'map',
     section: 'Resources',
     configField: 'cpuManagerPolicyOptions',
-    inert: 'the agent binds no container to CPUs',
-    meaning: 'Options of --cpu-manager-policy.',
+    meaning:
+      'Options of --cpu-manager-policy=static: full-pcpus-only=true gives only whole cores; distribute-cpus-across-numa=true (gate CPUManagerPolicyAlphaOptions) gives evenly from several NUMA nodes.',
   },
   'cpu-manager-reconcile-period': {
     type: 'duration',
     default: 10_000,
     section: 'Resources',
     configField: 'cpuManagerReconcilePeriod',
-    inert: 'the agent binds no container to CPUs',
-    meaning: 'How often CPU sets are reconciled.',
+    meaning: 'How often the CPU sets of running containers are compared with the assignment.',
   },
   'memory-manager-policy': {
     type: 'string',
@@ -92,9 +90,8 @@ export const resourcesOptions = {
     section: 'Resources',
     oneOf: ['None', 'Static'],
     configField: 'memoryManagerPolicy',
-    inert: 'the agent binds no container to NUMA nodes',
-    inertUnless: ['None'],
-    meaning: 'Policy of assigning NUMA memory to containers.',
+    meaning:
+      'Policy of assigning memory to containers; Static: containers of Guaranteed pods get memory of fixed NUMA nodes. Needs --reserved-memory. A change needs a drained node without the file memory_manager_state in --root-dir.',
   },
   'topology-manager-policy': {
     type: 'string',
@@ -102,8 +99,6 @@ export const resourcesOptions = {
     section: 'Resources',
     choices: topologyPolicies,
     configField: 'topologyManagerPolicy',
-    inert: 'the agent binds no container to NUMA nodes',
-    inertUnless: ['none'],
     meaning: 'Policy of aligning resources to NUMA nodes.',
   },
   'topology-manager-scope': {
@@ -112,7 +107,6 @@ export const resourcesOptions = {
     section: 'Resources',
     choices: topologyScopes,
     configField: 'topologyManagerScope',
-    inert: 'the agent binds no container to NUMA nodes',
     meaning: 'Unit of alignment to NUMA nodes.',
   },
   'memory-throttling-factor': {
@@ -177,15 +171,15 @@ export const resourcesOptions = {
     type: 'string',
     section: 'Resources',
     configField: 'reservedSystemCPUs',
-    inert: 'the agent binds no container to CPUs',
-    meaning: 'CPUs reserved for the system.',
+    meaning:
+      'CPUs that no container gets exclusively, such as 0-1,8. Their number replaces the CPUs of --system-reserved and --orch-reserved.',
   },
   'reserved-memory': {
     type: 'stringArray',
     section: 'Resources',
     configField: 'reservedMemory',
-    inert: 'the agent binds no container to NUMA nodes',
-    meaning: 'NUMA memory reserved for the system.',
+    meaning:
+      'Memory of a NUMA node that no container gets with --memory-manager-policy=Static, such as 0:memory=1Gi,hugepages-2Mi=2Mi; repeatable. The sum of memory must be that of the reservations and the hard eviction threshold.',
   },
   'eviction-hard': {
     type: 'string',

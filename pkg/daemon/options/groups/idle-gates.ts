@@ -17,7 +17,6 @@ const never = (why: string): IdleGate => ({ why, isOn: false });
 
 const noCloudPlugins = never('no vendor’s volume plugin is built in, so there is none to take out');
 const noMigration = always('no vendor’s volume plugin is built in, so only a CSI driver can serve these volumes');
-const noBinding = never('the node agent binds no container to CPUs');
 const otherSystem = never('nodes run Linux only');
 const unread = always('release 1.24 does not read the gate, either: the feature stays on');
 
@@ -29,8 +28,6 @@ const idle: Readonly<Partial<Record<FeatureGateName, IdleGate>>> = {
   AdvancedAuditing: unread,
   AltOSDSR: otherSystem,
   AltOSOverlay: otherSystem,
-  CPUManagerPolicyAlphaOptions: noBinding,
-  CPUManagerPolicyBetaOptions: noBinding,
   CSIMigrationCloudBDisk: noMigration,
   CSIMigrationCloudBFile: noMigration,
   CSIMigrationCloudD: never(

@@ -50,7 +50,7 @@ export function* subsets(nodes: readonly number[]): Generator<NumaMask> {
 }
 
 /** All combinations of `size` items in the order of the items. */
-function* combinations<T>(items: readonly T[], size: number, start = 0): Generator<readonly T[]> {
+export function* combinations<T>(items: readonly T[], size: number, start = 0): Generator<readonly T[]> {
   if (size === 0) {
     yield [];
     return;

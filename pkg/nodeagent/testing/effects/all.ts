@@ -1,4 +1,5 @@
 /** The table of effects of all options and fields. */
+import { allocationEffects } from '#nodeagent/testing/effects/allocation.js';
 import { besideEffects, fieldEffects } from '#nodeagent/testing/effects/beside.js';
 import type { Effects } from '#nodeagent/testing/effects/effect.js';
 import { identityEffects } from '#nodeagent/testing/effects/identity.js';
@@ -11,6 +12,7 @@ export const optionEffects: Effects = {
   ...identityEffects,
   ...servingEffects,
   ...resourcesEffects,
+  ...allocationEffects,
   ...podsEffects,
   ...besideEffects,
 };

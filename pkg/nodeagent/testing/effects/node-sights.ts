@@ -55,6 +55,10 @@ export async function withAgent<T>(
       containers.push(config);
       return runtime.createContainer(id, config, sandbox);
     },
+    updateContainerResources: (id, resources) => {
+      calls.push(['updateContainerResources', resources]);
+      return runtime.updateContainerResources(id, resources);
+    },
     updateRuntimeConfig: (range) => {
       calls.push(['updateRuntimeConfig', range]);
       return runtime.updateRuntimeConfig(range);
@@ -66,6 +70,8 @@ export async function withAgent<T>(
     ...{ clock, api, runtime, values, dialect },
     dependencies: { cri, ...dependencies?.(api, dialect, clock) },
   });
+  // An agent that cannot start fails the sight when it is stopped.
+  fixture.started.catch(() => undefined);
   try {
     // A node that may not register has no lease.
     for (let second = 0; second < 20 && api.list(leases).length === 0; second++) await clock.advance(1000);
@@ -75,12 +81,18 @@ export async function withAgent<T>(
     const stopped = fixture.stop().finally(() => {
       isOver = true;
     });
+    stopped.catch(() => undefined);
     while (!isOver) {
       await clock.advance(100);
       await new Promise((resolve) => setImmediate(resolve));
     }
     await stopped;
   }
+}
+
+/** What a look at a running agent tells. */
+export function seen(look: (agent: SeenAgent) => Promise<unknown>, options?: SeenAgentOptions): Sight {
+  return (values, dialect) => withAgent(values, dialect, look, options);
 }
 
 /** A member of the registered node; `undefined` if the node was not registered within 40 seconds. */
@@ -135,7 +147,7 @@ export function started(
 }
 
 /** The status that a pod gets: its phase, and the reason of its failure. */
-export function podStatus(pod: () => Pod): Sight {
+export function podStatus(pod: () => Pod, options: SeenAgentOptions = {}): Sight {
   return (values, dialect) =>
     withAgent(
       values,
@@ -146,6 +158,7 @@ export function podStatus(pod: () => Pod): Sight {
         return `${status()?.phase} ${status()?.reason ?? ''}`.trim();
       },
       {
+        ...options,
         prepare({ api }) {
           api.seed(pods, pod());
         },

@@ -58,24 +58,6 @@ export const resourcesEffects: Effects = {
       started(({ container }) => container.linux.resources?.cpuQuota, limited),
     ),
   },
-  'cpu-manager-policy': { argument: 'static', fields: { cpuManagerPolicy: 'static' }, proof: gap('cpus') },
-  'cpu-manager-policy-options': {
-    argument: 'full-pcpus-only=true',
-    fields: { cpuManagerPolicyOptions: { 'full-pcpus-only': 'true' } },
-    proof: gap('cpus'),
-  },
-  'cpu-manager-reconcile-period': {
-    argument: '7s',
-    fields: { cpuManagerReconcilePeriod: '7s' },
-    proof: gap('cpus'),
-  },
-  'memory-manager-policy': { argument: 'Static', fields: { memoryManagerPolicy: 'Static' }, proof: gap('cpus') },
-  'topology-manager-policy': {
-    argument: 'restricted',
-    fields: { topologyManagerPolicy: 'restricted' },
-    proof: gap('cpus'),
-  },
-  'topology-manager-scope': { argument: 'pod', fields: { topologyManagerScope: 'pod' }, proof: gap('cpus') },
   'memory-throttling-factor': { argument: '0.5', fields: { memoryThrottlingFactor: 0.5 }, proof: gap('shutdown') },
   'memory-swap-behavior': {
     argument: 'UnlimitedSwap',
@@ -119,12 +101,6 @@ export const resourcesEffects: Effects = {
     proof: gap('shutdown'),
   },
   'orch-reserved-cgroup': { argument: '/own', fields: { orchReservedCgroup: '/own' }, proof: gap('shutdown') },
-  'reserved-cpus': { argument: '0-1', fields: { reservedSystemCPUs: '0-1' }, proof: gap('cpus') },
-  'reserved-memory': {
-    argument: '0:memory=1Gi',
-    fields: { reservedMemory: [{ numaNode: 0, limits: { memory: '1Gi' } }] },
-    proof: gap('cpus'),
-  },
   'eviction-hard': {
     argument: 'memory.available<1Gi',
     fields: { evictionHard: { 'memory.available': '1Gi' } },
