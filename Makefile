@@ -4,11 +4,11 @@ FLAGS ?=
 EXAMPLE ?= web
 FILE ?=
 
-.PHONY: help up down test vm-test check lint generate build images dist bench fuzz soak clean
+.PHONY: help up down test vm-test check lint generate build images dist bench fuzz soak compatibility clean
 .DEFAULT_GOAL := help
 
 help: ## Show this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  \033[1m%-10s\033[0m %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  \033[1m%-14s\033[0m %s\n", $$1, $$2 }' Makefile
 
 up: ## Install what is missing, build, start a cluster and run an example: EXAMPLE=web or shop
 	@EXAMPLE=$(EXAMPLE) hack/up.sh --data-dir $(DATA_DIR) $(FLAGS)
@@ -52,6 +52,9 @@ soak: ## Let clients leave, and schedulers die, at random moments, ten minutes e
 	@hack/soak.sh --histories
 	@hack/soak.sh --faults
 	@hack/soak.sh --chaos
+
+compatibility: ## Run the tests on every version of etcd, kine, containerd, Node.js and kubectl that is here, an hour
+	@hack/build.sh && hack/compatibility.sh
 
 clean: ## Remove what was built
 	@rm -rf dist .tap

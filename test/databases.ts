@@ -1,11 +1,9 @@
 /** Database servers for tests: on free loopback ports, in temporary directories, ended by their pids. */
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chmodSync, chownSync, existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
-import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { freePort } from '#test/free-port.js';
 
 export interface TestDatabases {
@@ -66,7 +64,7 @@ async function startPostgres(): Promise<TestDatabases> {
   const port = await freePort();
   const settings = ['-c', 'fsync=off', '-c', `unix_socket_directories=${folder}`];
   const args = ['-D', data, '-p', String(port), '-c', 'listen_addresses=127.0.0.1', ...settings];
-  const stop = await startServer(join(bin, 'postgres'), args, { folder, port });
+  const stop = await startServer(join(bin, 'postgres'), args, folder);
   return { folder, address: (name) => `postgres://kine@127.0.0.1:${port}/${name}?sslmode=disable`, stop };
 }
 
@@ -79,25 +77,29 @@ async function startMariadb(): Promise<TestDatabases> {
   const port = await freePort();
   const args = [`--port=${port}`, '--bind-address=127.0.0.1', `--socket=${folder}/socket`, '--skip-grant-tables'];
   const listening = [...args, '--skip-networking=0', '--innodb-flush-log-at-trx-commit=0'];
-  const stop = await startServer(mariadb, [...own, ...listening], { folder, port });
+  const stop = await startServer(mariadb, [...own, ...listening], folder);
   return { folder, address: (name) => `mysql://root@tcp(127.0.0.1:${port})/${name}`, stop };
 }
 
-interface Place {
-  readonly folder: string;
-  readonly port: number;
-}
+/** What both servers write when they take connections, which is later than when they listen. */
+const readyText = /ready (to accept|for) connections/;
 
-/** Resolves when the server listens; returns its end. */
-async function startServer(
-  program: string,
-  args: readonly string[],
-  { folder, port }: Place,
-): Promise<() => Promise<void>> {
+/** Resolves when the server takes connections; returns its end. */
+async function startServer(program: string, args: readonly string[], folder: string): Promise<() => Promise<void>> {
   const child = spawn(program, args, { ...user, cwd: folder, stdio: ['ignore', 'ignore', 'pipe'] });
   let output = '';
-  child.stderr.on('data', (text: Buffer) => {
-    output = (output + text.toString()).slice(-4000);
+  const ready = new Promise<void>((resolve, reject) => {
+    const fail = () => reject(new Error(`${program} did not start: ${output.slice(-4000)}`));
+    const timer = setTimeout(fail, startTimeoutMs);
+    timer.unref();
+    child.once('exit', fail);
+    child.once('error', fail);
+    child.stderr.on('data', (text: Buffer) => {
+      output = (output + text.toString()).slice(-100_000);
+      if (!readyText.test(output)) return;
+      clearTimeout(timer);
+      resolve();
+    });
   });
   /** For tests that end without calling `stop`. */
   const killNow = () => {
@@ -115,22 +117,11 @@ async function startServer(
     process.off('exit', killNow);
     rmSync(folder, { recursive: true, force: true });
   };
-  if (await listens(child, port)) return stop;
-  await stop();
-  throw new Error(`${program} did not start: ${output}`);
-}
-
-async function listens(child: ChildProcess, port: number): Promise<boolean> {
-  const giveUpAt = Date.now() + startTimeoutMs;
-  while (child.exitCode === null && child.signalCode === null && Date.now() < giveUpAt) {
-    const socket = connect(port, '127.0.0.1');
-    const connected = await once(socket, 'connect').then(
-      () => true,
-      () => false,
-    );
-    socket.destroy();
-    if (connected) return true;
-    await sleep(50);
+  try {
+    await ready;
+    return stop;
+  } catch (error) {
+    await stop();
+    throw error;
   }
-  return false;
 }
