@@ -232,9 +232,19 @@ export async function inFreshMachine(
     await cluster.unpack();
     await scenario.run({ checks, machine, cluster });
   } finally {
+    await saveJournal(machine, folder);
     await cluster.close();
     await machine.kill();
     rmSync(join(folder, 'disk.qcow2'), { force: true });
+  }
+}
+
+/** What the services of the machine wrote, for the reader of a failure. */
+async function saveJournal(machine: Machine, folder: string): Promise<void> {
+  try {
+    writeFileSync(join(folder, 'journal.log'), await machine.sh('journalctl --no-pager', 60_000));
+  } catch (error) {
+    writeFileSync(join(folder, 'journal.log'), messageOf(error));
   }
 }
 

@@ -25,7 +25,7 @@ function fixture(version: CgroupVersion) {
   const answers: (string | undefined)[] = [];
   const operations: string[] = [];
   const units = new SystemdUnits(async (args) => {
-    calls.push(args.slice(3 + target.length));
+    calls.push(args.slice(4 + target.length));
     const stderr = answers.shift();
     if (stderr !== undefined) throw Object.assign(new Error('exit status 1'), { stderr });
   }, version);
@@ -114,6 +114,15 @@ t.test('busctl is run with its arguments, and errors include its output', async 
   await chmod(program, 0o755);
   const units = new SystemdUnits(busctlRunner(program), 2);
   await t.rejects(units.stop(slice), {
-    message: `systemd: StopUnit: Call failed: --system --quiet call ${target.join(' ')} StopUnit ss ${slice} replace`,
+    message: `systemd: StopUnit: Call failed: --system --quiet -- call ${target.join(' ')} StopUnit ss ${slice} replace`,
   });
+});
+
+t.test('the name of the root slice is no option of busctl', async (t) => {
+  const calls: (readonly string[])[] = [];
+  const units = new SystemdUnits(async (args) => void calls.push(args), 2);
+  await units.start('kubepods.slice', '-.slice');
+  const [args = []] = calls;
+  t.same(args.slice(0, 4), ['--system', '--quiet', '--', 'call'], 'options end before the call');
+  t.ok(args.indexOf('-.slice') > 3, 'the parent of the first slice comes after them');
 });

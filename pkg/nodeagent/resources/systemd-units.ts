@@ -67,7 +67,8 @@ export class SystemdUnits implements Units {
   /** `harmless`: matches errors to ignore. */
   async #call(call: readonly string[], harmless: RegExp | undefined): Promise<void> {
     try {
-      await this.#run(['--system', '--quiet', 'call', ...manager, ...call]);
+      // The name of the root slice, `-.slice`, would be an option.
+      await this.#run(['--system', '--quiet', '--', 'call', ...manager, ...call]);
     } catch (error) {
       const message = String((error as { stderr?: unknown }).stderr ?? '').trim() || messageOf(error);
       if (harmless?.test(message) !== true) throw new Error(`systemd: ${call[0]}: ${message}`, { cause: error });

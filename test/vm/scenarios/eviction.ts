@@ -21,7 +21,7 @@ async function pressure({ checks, cluster }: Lab): Promise<void> {
   await cluster.podReady('modest');
   // Fills a volume in memory, which counts as the pod's, in steps that the agent can follow.
   const fill =
-    'i=0; while true; do dd if=/dev/zero of=/memory/$i bs=1M count=32 2>/dev/null; i=$((i+1)); sleep 1; done';
+    'i=0; while true; do dd if=/dev/zero of=/memory/$i bs=1M count=16 2>/dev/null; i=$((i+1)); sleep 1; done';
   await cluster.create(
     pod('greedy', [shell(fill, { resources, volumeMounts: [{ name: 'memory', mountPath: '/memory' }] })], {
       volumes: [{ name: 'memory', emptyDir: { medium: 'Memory' } }],

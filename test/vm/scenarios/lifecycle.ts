@@ -15,7 +15,7 @@ export const lifecycle: Scenario = {
     const before = await footprint(machine);
     const config = [
       'apiVersion: nodeagent.config.orch.io/v1beta1',
-      'kind: NodeagentConfiguration',
+      'kind: NodeAgentConfiguration',
       `shutdownGracePeriod: ${grace.all}s`,
       `shutdownGracePeriodCriticalPods: ${grace.critical}s`,
     ].join('\n');
