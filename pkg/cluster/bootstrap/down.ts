@@ -7,6 +7,7 @@ import { messageOf } from '#apimachinery/errors/message.js';
 import { type Layout, layoutOf } from '#cluster/config/layout.js';
 import { downOptions } from '#cluster/config/options.js';
 import { type ClusterSettings, readSettings } from '#cluster/config/settings.js';
+import { forgetShutdownDelay } from '#cluster/node-agent/shutdown-delay.js';
 import {
   forgetIdentity,
   type ProcessIdentity,
@@ -49,7 +50,10 @@ export async function down(argv: readonly string[]): Promise<number> {
       // Programs that outlived a killed cluster process.
       ['other processes', () => step(sink, 'nothing left running', () => stopLeftOvers(layout, settings, sink))],
     ]);
-    if (parsed.values.delete) await step(sink, 'data removed', () => removeData(layout.root));
+    if (parsed.values.delete) {
+      await forgetShutdownDelay(settings);
+      await step(sink, 'data removed', () => removeData(layout.root));
+    }
     return 0;
   } catch (error) {
     const left = error instanceof LeftBehindError ? error.left : [messageOf(error)];

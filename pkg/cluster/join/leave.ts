@@ -13,6 +13,7 @@ import { type Layout, layoutOf } from '#cluster/config/layout.js';
 import { leaveOptions } from '#cluster/config/options.js';
 import { type ClusterSettings, readSettings } from '#cluster/config/settings.js';
 import type { Departure } from '#cluster/members/etcd-membership.js';
+import { forgetShutdownDelay } from '#cluster/node-agent/shutdown-delay.js';
 import { progressPrinter, step } from '#cluster/terminal/progress.js';
 import { SetupError } from '#cluster/terminal/setup-error.js';
 import { commandOptions } from '#cluster/terminal/subcommand.js';
@@ -45,6 +46,7 @@ export async function leave(argv: readonly string[]): Promise<number> {
     etcd?.close();
     await client?.close();
   }
+  await forgetShutdownDelay(settings);
   await rm(layout.root, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
   process.stdout.write(
     `\nThis machine is no longer a ${settings.server === undefined ? 'node' : 'server'} of the cluster.\n`,

@@ -1,6 +1,7 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -107,6 +108,22 @@ t.test('the delay is set in a file beside the settings of logind', async (t) => 
     const text = `# ${title} logind override\n[Login]\nInhibitDelayMaxSec=30\n`;
     t.equal(await readFile(join(configDirectory, name), 'utf8'), text, name);
   }
+});
+
+t.test('the delay goes with the cluster', async (t) => {
+  const configDirectory = join(directory, 'forgotten', 'logind.conf.d');
+  const logind = new BusctlLogind({ dialect: orchDialect, onInvalid, configDirectory });
+  await logind.forgetInhibitDelay();
+  t.notOk(existsSync(configDirectory), 'nothing happens without one');
+  await logind.overrideInhibitDelay(30_000);
+  const other = join(configDirectory, 'other.conf');
+  await writeFile(other, '');
+  await logind.forgetInhibitDelay();
+  t.same(await readdir(configDirectory), ['other.conf'], 'files of others stay');
+  await rm(other);
+  await logind.overrideInhibitDelay(30_000);
+  await logind.forgetInhibitDelay();
+  t.notOk(existsSync(configDirectory), 'an empty folder goes, too');
 });
 
 t.test('lines that are no signals of shutdowns are rejected', async (t) => {

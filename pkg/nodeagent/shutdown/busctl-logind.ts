@@ -4,11 +4,12 @@
  * child waits for the end of its input, so a killed agent releases it, too.
  */
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
-import { mkdir, writeFile } from 'node:fs/promises';
+import { mkdir, rm, rmdir, stat, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { createInterface } from 'node:readline';
 import { promisify } from 'node:util';
 import type { Dialect } from '#apimachinery/dialect.js';
+import { systemdRuns } from '#nodeagent/node/prerequisites.js';
 import type { InhibitLock, Logind, ShutdownWatch } from '#nodeagent/shutdown/logind.js';
 
 export interface BusctlLogindOptions {
@@ -56,12 +57,25 @@ export class BusctlLogind implements Logind {
   }
 
   async overrideInhibitDelay(ms: number): Promise<void> {
-    const { dialect, configDirectory = '/etc/systemd/logind.conf.d' } = this.#options;
-    const agent = dialect.components.nodeAgent;
-    const file = `${configDirectory}/99-${agent}.conf`;
+    const agent = this.#options.dialect.components.nodeAgent;
+    const file = this.#overrideFile();
     await mkdir(dirname(file), { recursive: true, mode: 0o755 });
     const seconds = (ms / 1000).toFixed(0);
     await writeFile(file, `# ${capitalized(agent)} logind override\n[Login]\nInhibitDelayMaxSec=${seconds}\n`);
+  }
+
+  /** Takes the override back, for a machine that is no node any more. Does nothing without one. */
+  async forgetInhibitDelay(): Promise<void> {
+    const file = this.#overrideFile();
+    if (!(await exists(file))) return;
+    await rm(file, { force: true });
+    await removeIfEmpty(dirname(file));
+    if (await systemdRuns()) await this.reload();
+  }
+
+  #overrideFile(): string {
+    const { dialect, configDirectory = '/etc/systemd/logind.conf.d' } = this.#options;
+    return `${configDirectory}/99-${dialect.components.nodeAgent}.conf`;
   }
 
   async reload(): Promise<void> {
@@ -134,6 +148,22 @@ export function shutdownSignal(line: string): boolean | undefined {
 
 const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null;
+
+/** Other settings of logind may be beside ours. */
+async function removeIfEmpty(directory: string): Promise<void> {
+  try {
+    await rmdir(directory);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOTEMPTY') throw error;
+  }
+}
+
+function exists(file: string): Promise<boolean> {
+  return stat(file).then(
+    () => true,
+    () => false,
+  );
+}
 
 const capitalized = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
 
