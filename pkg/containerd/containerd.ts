@@ -8,6 +8,7 @@ import { type Clock, realClock } from '#apimachinery/clock.js';
 import { type CgroupDriver, makeCgroupRoot } from '#containerd/cgroup-root.js';
 import { cniConfig, cniConfigFile, cniTemplateFile, containerdConfig } from '#containerd/config.js';
 import { lastPodCIDR } from '#containerd/pod-cidr.js';
+import { isRuntimeReady } from '#containerd/readiness.js';
 import { GrpcCRI } from '#nodeagent/cri/grpc/client.js';
 import { findCNIPlugins, findProgram, oomScoreAdjRestricted } from '#nodeagent/node/prerequisites.js';
 import { writeFileAtomic } from '#pki/file-store.js';
@@ -232,11 +233,8 @@ async function notReady({ logFile }: ContainerdPaths): Promise<Error> {
 async function criAnswers(socket: string, { clock, network }: { clock: Clock; network: boolean }): Promise<boolean> {
   const cri = new GrpcCRI({ endpoint: socket, clock, timeoutMs: 5000 });
   try {
-    // The network becomes ready after the CNI configuration has been read. containerd 1.7 and newer have a further condition,
-    // which is false on a machine that will be too old for them one day.
-    const needed = network ? ['RuntimeReady', 'NetworkReady'] : ['RuntimeReady'];
-    const conditions = await cri.status();
-    return needed.every((name) => conditions.some(({ type, status }) => type === name && status));
+    // The network becomes ready after the CNI configuration has been read.
+    return isRuntimeReady(await cri.status(), { network });
   } catch {
     return false;
   } finally {
