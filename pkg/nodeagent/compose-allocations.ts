@@ -47,8 +47,9 @@ export async function newAllocations(
   const runtime = (uid: string) => runtimes().find((each) => each.uid === uid);
   const managers: ManagersInput = { machine, labels, activePods, runtime };
   const topology = await newTopologyManager(values, managers);
-  const cpus = await newCPUManager(values, deps, managers);
-  const memory = await newMemoryManager(values, deps, managers);
+  const shared = { ...deps, dialect: deps.informers.client.dialect };
+  const cpus = await newCPUManager(values, shared, managers);
+  const memory = await newMemoryManager(values, shared, managers);
   // In 1.24's order: devices, CPUs, memory.
   const providers: AllocationProvider[] = [devices, cpus, memory].filter((provider) => provider !== undefined);
   return {

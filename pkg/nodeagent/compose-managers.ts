@@ -37,6 +37,10 @@ export interface ManagersInput {
   readonly runtime: (uid: string) => PodRuntime | undefined;
 }
 
+export interface ManagersDependencies extends Pick<NodeAgentDependencies, 'clock' | 'log' | 'cri' | 'writeFiles'> {
+  readonly dialect: Dialect;
+}
+
 /** Default of 1.24, which polls without a pause if it is 0. */
 const defaultPeriodMs = 10_000;
 
@@ -62,7 +66,7 @@ export async function withReservedCPUs(values: NodeAgentOptions, machine: Machin
 /** Undefined if no CPUs are assigned. Also with the policy `none`, a checkpoint exists, as in 1.24. */
 export async function newCPUManager(
   values: NodeAgentOptions,
-  deps: NodeAgentDependencies,
+  deps: ManagersDependencies,
   input: ManagersInput,
 ): Promise<CPUManager | undefined> {
   const gates = new FeatureGates(values['feature-gates']);
@@ -77,7 +81,7 @@ export async function newCPUManager(
     throw new OptionsError([`new none policy error: None policy: ${problem}`]);
   }
   return failingAs('start cpu manager error', async () => {
-    const state = await restored(deps.informers.client.dialect, { file, manager: 'CPU manager' }, async (text) =>
+    const state = await restored(deps.dialect, { file, manager: 'CPU manager' }, async (text) =>
       text === undefined
         ? new CPUState()
         : readCPUCheckpoint(text, policyName, () => containerRefs(deps, input.labels)),
@@ -111,7 +115,7 @@ async function newStaticCPUPolicy(values: NodeAgentOptions, machine: Machine): P
 /** Undefined if no memory is assigned. Also with the policy `None`, a checkpoint exists, as in 1.24. */
 export async function newMemoryManager(
   values: NodeAgentOptions,
-  deps: NodeAgentDependencies,
+  deps: ManagersDependencies,
   { machine }: ManagersInput,
 ): Promise<MemoryManager | undefined> {
   if (!new FeatureGates(values['feature-gates']).enabled('MemoryManager')) return undefined;
@@ -120,7 +124,7 @@ export async function newMemoryManager(
   const policy =
     policyName === 'Static' ? await failingAs('', () => newStaticMemoryPolicy(values, machine)) : undefined;
   return failingAs('start memory manager error', async () => {
-    const state = await restored(deps.informers.client.dialect, { file, manager: 'memory manager' }, async (text) =>
+    const state = await restored(deps.dialect, { file, manager: 'memory manager' }, async (text) =>
       text === undefined ? new MemoryState() : readMemoryCheckpoint(text, policyName),
     );
     policy?.start(state);
@@ -150,7 +154,7 @@ async function cpuTopology(machine: Machine): Promise<CPUTopology> {
   return new CPUTopology(await machine.topology());
 }
 
-function checkpointFile(values: NodeAgentOptions, deps: NodeAgentDependencies, name: string): CheckpointFile {
+function checkpointFile(values: NodeAgentOptions, deps: ManagersDependencies, name: string): CheckpointFile {
   const files = deps.writeFiles === false ? noCheckpoints : diskCheckpoints;
   return new CheckpointFile(join(values['root-dir'], name), { files, log: deps.log });
 }
@@ -180,7 +184,7 @@ async function restored<T>(
 
 /** The runtime's containers by ID. */
 async function containerRefs(
-  { cri }: NodeAgentDependencies,
+  { cri }: ManagersDependencies,
   labels: RuntimeLabels,
 ): Promise<ReadonlyMap<string, ContainerRef>> {
   const containers = await cri.listContainers();
