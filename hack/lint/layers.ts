@@ -20,7 +20,7 @@ export const below: Readonly<Record<string, readonly string[]>> = {
   apiserver: ['storage', 'client', 'http', 'daemon', 'quota', 'pki', 'api', 'apimachinery'],
   controllers: ['control-loop', 'client', 'cloud', 'daemon', 'quota', 'pki', 'api', 'apimachinery'],
   scheduler: ['control-loop', 'client', 'http', 'daemon', 'api', 'apimachinery'],
-  nodeagent: ['client', 'cloud', 'daemon', 'pki', 'api', 'apimachinery'],
+  nodeagent: ['client', 'http', 'cloud', 'daemon', 'pki', 'api', 'apimachinery'],
   proxy: ['client', 'daemon', 'api', 'apimachinery'],
   ingress: ['client', 'daemon', 'pki', 'api', 'apimachinery'],
   podnetwork: ['client', 'daemon', 'api', 'apimachinery'],

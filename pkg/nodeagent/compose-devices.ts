@@ -64,12 +64,13 @@ interface PodResourcesInput {
 /** Undefined on nodes without files, or without the gate for it. */
 export function newPodResources(
   values: NodeAgentOptions,
-  { informers, log, writeFiles }: NodeAgentDependencies,
+  { informers, clock, log, writeFiles }: NodeAgentDependencies,
   { registry, manager, allocations, devices, cpus, memory }: PodResourcesInput,
 ): PodResourcesServer | undefined {
   const gates = new FeatureGates(values['feature-gates']);
   if (writeFiles === false || !gates.enabled('NodeAgentPodResources')) return undefined;
   return new PodResourcesServer({
+    clock,
     log,
     socket: join(values['root-dir'], 'pod-resources', 'kubelet.sock'),
     pods: () => manager.list(),

@@ -437,7 +437,7 @@ t.test('random operations: nothing is given twice, ended pods free, the checkpoi
   };
   await plugin.register();
   await report();
-  for (let step = 0; step < 150; step++) {
+  for (let step = 0; step < 80; step++) {
     const what = `seed ${seed}, step ${step}`;
     const action = pick(20);
     if (action < 11) {

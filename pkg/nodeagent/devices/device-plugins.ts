@@ -44,6 +44,7 @@ export class DevicePlugins implements PluginHandler {
   constructor(options: DevicePluginsOptions) {
     this.#options = options;
     this.#server = new GrpcServer({
+      clock: options.clock,
       socket: join(options.directory, socketName),
       root: protobuf.Root.fromJSON(devicePluginV1beta1),
       services: [{ name: `${version}.Registration`, unary: { Register: (request) => this.#onRegister(request) } }],

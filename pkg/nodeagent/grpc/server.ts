@@ -1,26 +1,25 @@
-/** gRPC services on a unix socket, with reflected messages. */
+/**
+ * gRPC services on a unix socket, with reflected messages.
+ *
+ * Not by grpc-js: its HTTP/2 refuses the path of a socket as the authority of a request, and Go's clients have sent that
+ * until 2023.
+ */
 import { rm } from 'node:fs/promises';
-import {
-  type handleUnaryCall,
-  Server,
-  ServerCredentials,
-  type ServerUnaryCall,
-  type ServerWritableStream,
-  type ServiceDefinition,
-  type sendUnaryData,
-  status,
-  type UntypedServiceImplementation,
-} from '@grpc/grpc-js';
+import { createServer, type Server, type Socket } from 'node:net';
+import { status } from '@grpc/grpc-js';
 import type protobuf from 'protobufjs';
-import { messageOf } from '#apimachinery/errors/message.js';
+import type { Clock } from '#apimachinery/clock.js';
+import { type RequestHead, ServerSession } from '#http/http2/server-session.js';
+import type { ServerStream } from '#http/http2/server-stream.js';
 import { CallError } from '#nodeagent/grpc/call-error.js';
 import type { Message } from '#nodeagent/grpc/channel.js';
+import { ServerCall, type ServerMethod } from '#nodeagent/grpc/server-call.js';
 import { StrictReader } from '#nodeagent/grpc/strict-reader.js';
 
 /** Answers a call; a CallError gives the client its code, other errors become `Unknown`, as in Go. */
-export type UnaryHandler = (request: Message) => Message | Promise<Message>;
+type UnaryHandler = (request: Message) => Message | Promise<Message>;
 /** Answers with messages until the iteration ends; `signal` aborts when the client cancels. */
-export type StreamHandler = (request: Message, signal: AbortSignal) => AsyncIterable<Message>;
+type StreamHandler = (request: Message, signal: AbortSignal) => AsyncIterable<Message>;
 
 export interface GrpcService {
   /** Such as `v1beta1.Registration`. */
@@ -31,131 +30,108 @@ export interface GrpcService {
 }
 
 export interface GrpcServerOptions {
+  readonly clock: Clock;
   /** A socket that a dead process left there is replaced. */
   readonly socket: string;
   readonly root: protobuf.Root;
   readonly services: readonly GrpcService[];
 }
 
-/** Go's limit. */
-const maxMessageBytes = 4 * 1024 * 1024;
-/** Bounds the calls of one connection at the same time; a client waits for its turn. */
-const maxConcurrentStreams = 100;
-
-type Implementation = UntypedServiceImplementation[string];
+/** Bound what clients can use, together with the limit of a request's size. */
+const maxConnections = 64;
+const maxStreams = 32;
+const maxHeaderBytes = 16 * 1024;
+const streamWindowBytes = 64 * 1024;
+const sessionWindowBytes = 256 * 1024;
 
 export class GrpcServer {
   readonly #options: GrpcServerOptions;
+  /** By path. */
+  readonly #methods = new Map<string, ServerMethod>();
+  readonly #sessions = new Set<ServerSession>();
   #server: Server | undefined;
 
+  /** Throws RangeError for unknown methods. */
   constructor(options: GrpcServerOptions) {
     this.#options = options;
+    for (const { name, unary = {}, streams = {} } of options.services) {
+      for (const [method, handler] of Object.entries(unary))
+        this.#define(name, method, async function* once(request) {
+          yield await handler(request);
+        });
+      for (const [method, handler] of Object.entries(streams)) this.#define(name, method, handler);
+    }
   }
 
   /** Resolves once the socket accepts connections. Throws if it cannot be created. */
   async start(): Promise<void> {
-    const { socket, services } = this.#options;
-    const server = new Server({
-      'grpc.max_receive_message_length': maxMessageBytes,
-      'grpc.max_concurrent_streams': maxConcurrentStreams,
-    });
-    for (const service of services) server.addService(...this.#implement(service));
+    const { socket } = this.#options;
     await rm(socket, { force: true });
+    const server = createServer((connection) => this.#accept(connection));
+    server.maxConnections = maxConnections;
     await new Promise<void>((resolve, reject) => {
-      server.bindAsync(`unix:${socket}`, ServerCredentials.createInsecure(), (error) =>
-        error === null ? resolve() : reject(error),
-      );
+      server.once('error', reject);
+      server.listen(socket, resolve);
     });
+    server.unref();
     this.#server = server;
   }
 
   /** Ends all calls and removes the socket. */
   async close(): Promise<void> {
-    this.#server?.forceShutdown();
-    if (this.#server !== undefined) await rm(this.#options.socket, { force: true });
+    if (this.#server === undefined) return;
+    this.#server.close();
     this.#server = undefined;
+    for (const session of this.#sessions) session.destroy(undefined);
+    await rm(this.#options.socket, { force: true });
   }
 
-  #implement({ name, unary = {}, streams = {} }: GrpcService): [ServiceDefinition, UntypedServiceImplementation] {
-    const rows: [string, Implementation][] = [
-      ...Object.entries(unary).map(([method, handler]): [string, Implementation] => [method, answering(handler)]),
-      ...Object.entries(streams).map(([method, handler]): [string, Implementation] => [method, streaming(handler)]),
-    ];
-    const definitions = rows.map(([method]) => [method, this.#define(name, method)] as const);
-    return [Object.fromEntries(definitions), Object.fromEntries(rows)];
+  #accept(socket: Socket): void {
+    // The end of the connection tells, too.
+    socket.on('error', () => undefined);
+    const session: ServerSession = new ServerSession({
+      ...{ socket, clock: this.#options.clock, maxStreams, maxHeaderBytes, streamWindowBytes, sessionWindowBytes },
+      handler: {
+        request: (stream, head) => this.#serve(stream, head),
+        closed: () => this.#sessions.delete(session),
+      },
+    });
+    this.#sessions.add(session);
   }
 
-  /** Throws RangeError for unknown methods. */
-  #define(service: string, method: string): ServiceDefinition[string] {
+  #serve(stream: ServerStream, { target, fields, tooLarge, invalid }: RequestHead): void {
+    const { method, path = '' } = target;
+    const type = fields.find(([name]) => name === 'content-type')?.[1] ?? '';
+    const call = new ServerCall(stream, this.#methods.get(path));
+    stream.handler = call;
+    if (tooLarge) call.refuse(431);
+    else if (invalid !== undefined || method !== 'POST') call.refuse(400);
+    else if (!/^application\/grpc(?:[+;].*)?$/.test(type)) call.refuse(415);
+    else if (stream.inputEnded) call.ended();
+  }
+
+  #define(service: string, method: string, handle: ServerMethod['handle']): void {
     const { root } = this.#options;
     const declared = root.lookupService(service).methods[method];
     if (declared === undefined) throw new RangeError(`no method ${service}/${method} in the descriptor`);
     const prefix = service.slice(0, service.lastIndexOf('.'));
     const request = root.lookupType(`${prefix}.${declared.requestType}`);
     const response = root.lookupType(`${prefix}.${declared.responseType}`);
-    return {
-      path: `/${service}/${method}`,
-      requestStream: false,
-      responseStream: declared.responseStream === true,
-      ...{ requestSerialize: encoder(request), requestDeserialize: decoder(request) },
-      ...{ responseSerialize: encoder(response), responseDeserialize: decoder(response) },
-    };
+    this.#methods.set(`/${service}/${method}`, {
+      handle,
+      encode: (value) => Buffer.from(response.encode(response.fromObject(value)).finish()),
+      decode: (bytes) => decoded(request, bytes),
+    });
   }
 }
 
-function encoder(type: protobuf.Type): (value: Message) => Buffer {
-  return (value) => Buffer.from(type.encode(type.fromObject(value)).finish());
-}
+const plain = { longs: String, enums: String, defaults: true, arrays: true, objects: true };
 
-function decoder(type: protobuf.Type): (bytes: Buffer) => Message {
-  const options = { longs: String, enums: String, defaults: true, arrays: true, objects: true };
-  return (bytes) => type.toObject(type.decode(new StrictReader(bytes)), options);
-}
-
-function answering(handler: UnaryHandler): handleUnaryCall<Message, Message> {
-  return ({ request }: ServerUnaryCall<Message, Message>, respond: sendUnaryData<Message>): void => {
-    Promise.resolve(request)
-      .then(handler)
-      .then(
-        (response) => respond(null, response),
-        (error: unknown) => respond(statusOf(error)),
-      );
-  };
-}
-
-function streaming(handler: StreamHandler) {
-  return (call: ServerWritableStream<Message, Message>): void => {
-    const stop = new AbortController();
-    call.on('cancelled', () => stop.abort());
-    void send(call, handler(call.request, stop.signal), stop.signal);
-  };
-}
-
-/** Never rejects. Waits while the client does not read. */
-async function send(
-  call: ServerWritableStream<Message, Message>,
-  messages: AsyncIterable<Message>,
-  signal: AbortSignal,
-): Promise<void> {
+/** Throws CallError. */
+function decoded(type: protobuf.Type, bytes: Buffer): Message {
   try {
-    for await (const message of messages) {
-      if (signal.aborted) return;
-      if (!call.write(message)) await drained(call, signal);
-    }
-    call.end();
-  } catch (error) {
-    call.emit('error', statusOf(error));
+    return type.toObject(type.decode(new StrictReader(bytes)), plain);
+  } catch (cause) {
+    throw new CallError({ code: status.INTERNAL, message: 'the request cannot be decoded', cause });
   }
-}
-
-function drained(call: ServerWritableStream<Message, Message>, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    call.once('drain', resolve);
-    signal.addEventListener('abort', () => resolve(), { once: true });
-  });
-}
-
-function statusOf(error: unknown): { readonly code: status; readonly details: string } {
-  if (error instanceof CallError) return { code: error.code, details: error.details };
-  return { code: status.UNKNOWN, details: messageOf(error) };
 }

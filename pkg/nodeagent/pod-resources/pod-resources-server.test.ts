@@ -5,6 +5,7 @@ import { Registry } from 'prom-client';
 import protobuf from 'protobufjs';
 import t, { type Test } from 'tap';
 import type { Pod } from '#api/core/v1/types.gen.js';
+import { realClock } from '#apimachinery/clock.js';
 import { kubernetesDialect, orchDialect } from '#apimachinery/dialect.js';
 import { silentLogger } from '#daemon/log/logger.js';
 import { GrpcChannel } from '#nodeagent/grpc/channel.js';
@@ -35,7 +36,13 @@ async function setUp(t: Test, { servesAllocatable = true, dialect = orchDialect,
   let refreshes = 0;
   const isPod = (uid: string, name: string) => uid === 'u' && name === 'main';
   const server = new PodResourcesServer({
-    ...{ socket, log: silentLogger, servesAllocatable, metrics: new PodResourcesMetrics(registry, dialect) },
+    ...{
+      socket,
+      clock: realClock,
+      log: silentLogger,
+      servesAllocatable,
+      metrics: new PodResourcesMetrics(registry, dialect),
+    },
     pods: () => {
       if (fails) throw new Error('not now');
       return [pod];

@@ -3,6 +3,7 @@ import { mkdir } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import protobuf from 'protobufjs';
 import type { Pod } from '#api/core/v1/types.gen.js';
+import type { Clock } from '#apimachinery/clock.js';
 import type { Logger } from '#daemon/log/logger.js';
 import { GrpcServer, type GrpcService } from '#nodeagent/grpc/server.js';
 import {
@@ -16,6 +17,7 @@ import { podResourcesV1 } from '#nodeagent/protocols/pod-resources-v1.gen.js';
 import { podResourcesV1alpha1 } from '#nodeagent/protocols/pod-resources-v1alpha1.gen.js';
 
 export interface PodResourcesServerOptions {
+  readonly clock: Clock;
   readonly log: Logger;
   readonly socket: string;
   /** All pods of the node. */
@@ -35,9 +37,10 @@ export class PodResourcesServer {
 
   constructor(options: PodResourcesServerOptions) {
     this.#options = options;
+    const { clock, socket } = options;
     const root = protobuf.Root.fromJSON(podResourcesV1);
     protobuf.Root.fromJSON(podResourcesV1alpha1, root);
-    this.#server = new GrpcServer({ socket: options.socket, root, services: this.#services() });
+    this.#server = new GrpcServer({ ...{ clock, socket, root }, services: this.#services() });
   }
 
   /** A socket that cannot be opened is logged: pods run without it. */

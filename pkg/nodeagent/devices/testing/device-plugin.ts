@@ -2,6 +2,7 @@
 import { EventEmitter, once } from 'node:events';
 import { basename, dirname, join } from 'node:path';
 import protobuf from 'protobufjs';
+import { realClock } from '#apimachinery/clock.js';
 import { GrpcChannel, type Message } from '#nodeagent/grpc/channel.js';
 import { GrpcServer, type GrpcService } from '#nodeagent/grpc/server.js';
 import { devicePluginV1beta1 } from '#nodeagent/protocols/device-plugin-v1beta1.gen.js';
@@ -42,6 +43,7 @@ export class TestDevicePlugin {
     this.#options = options;
     this.#devices = options.devices ?? [];
     this.#server = new GrpcServer({
+      clock: realClock,
       socket: options.socket,
       root: protobuf.Root.fromJSON(devicePluginV1beta1),
       services: [this.#service()],

@@ -1,5 +1,6 @@
 /** The registration socket of a plugin, for tests, over real gRPC. */
 import protobuf from 'protobufjs';
+import { realClock } from '#apimachinery/clock.js';
 import type { Message } from '#nodeagent/grpc/channel.js';
 import { GrpcServer } from '#nodeagent/grpc/server.js';
 import { pluginRegistrationV1 } from '#nodeagent/protocols/plugin-registration-v1.gen.js';
@@ -22,6 +23,7 @@ export class RegisteringPlugin {
 
   constructor(socket: string, describe: () => PluginDescription) {
     this.#server = new GrpcServer({
+      clock: realClock,
       socket,
       root: protobuf.Root.fromJSON(pluginRegistrationV1),
       services: [
