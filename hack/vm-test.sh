@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # Boots Debian machines in qemu, installs the cluster in them and tries what only a whole machine shows: `[SUITE…] [--only NAME,…]
 # [--keep]`, by default `bookworm trixie`, everything. Needs root, and the packages that it installs. Images stay in .tools/vm.
-# Uses KVM where /dev/kvm can be opened; emulation takes about an hour for each suite. The last line is `N passed, N failed`; a
-# run of everything writes its rows of docs/compatibility.md. `--keep` leaves disks and logs of the machines.
+# Uses KVM where the processor has it; emulation takes about half an hour of two cores for each suite, on busy machines far
+# longer. Each scenario writes its result into docs/compatibility.md. The last line is `N passed, N failed`. `--keep` leaves the
+# logs of the machines.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 hack/install-packages.sh qemu-system-x86_64=qemu-system-x86 qemu-img=qemu-utils debootstrap mkfs.ext4=e2fsprogs

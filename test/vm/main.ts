@@ -11,7 +11,7 @@ import { run } from '#test/e2e/harness.js';
 import { Checks } from '#test/vm/checks.js';
 import { inFreshMachine, makeDisk } from '#test/vm/lab.js';
 import { hasKVM } from '#test/vm/machine/machine.js';
-import { writeReport } from '#test/vm/report.js';
+import { keepResult, writeReport } from '#test/vm/report.js';
 import { scenarios } from '#test/vm/scenarios/all.js';
 
 const say = (line: string) => void process.stdout.write(`${line}\n`);
@@ -56,31 +56,24 @@ try {
   const payload = await makePayload(work);
   for (const suite of suites) {
     const image = join(values.images, values.digest === '' ? suite : `${suite}-${values.digest}`);
-    const before = { passed: checks.passed, failed: checks.failures.length };
-    const began = realClock.monotonic();
-    const ran: string[] = [];
+    const versions = readFileSync(join(image, 'versions'), 'utf8');
     for (const scenario of scenarios) {
       if (only.length > 0 && !only.includes(scenario.name)) continue;
-      const scenarioBegan = realClock.monotonic();
+      const [passed, failed, began] = [checks.passed, checks.failures.length, realClock.monotonic()];
       say(`${suite}: ${scenario.what}`);
       const folder = join(work, `${suite}-${scenario.name}`);
       const options = { image, folder, payload, checks };
       await checks.part(`${scenario.name} goes through`, () => inFreshMachine(scenario, options));
-      ran.push(scenario.what);
-      say(`  ${Math.round((realClock.monotonic() - scenarioBegan) / 1000)} s`);
+      const seconds = Math.round((realClock.monotonic() - began) / 1000);
+      say(`  ${seconds} s`);
+      const result = {
+        ...{ what: scenario.what, seconds, accelerator: hasKVM ? 'KVM' : 'emulated' },
+        ...{ passed: checks.passed - passed, failed: checks.failures.length - failed },
+      };
+      // Kept at once: a run in an emulated machine is long.
+      keepResult(values.images, { suite, versions, node: process.version, scenarios: { [scenario.name]: result } });
+      writeReport(values.images);
     }
-    if (only.length > 0) continue;
-    writeReport({
-      images: values.images,
-      suite,
-      versions: readFileSync(join(image, 'versions'), 'utf8'),
-      node: process.version,
-      scenarios: ran,
-      passed: checks.passed - before.passed,
-      failed: checks.failures.length - before.failed,
-      seconds: Math.round((realClock.monotonic() - began) / 1000),
-      accelerator: hasKVM ? 'KVM' : 'emulation',
-    });
   }
 } finally {
   if (values.keep) say(`logs: ${work}`);
