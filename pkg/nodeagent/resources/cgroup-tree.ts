@@ -91,20 +91,26 @@ export class CgroupTree {
 
   /** Creates the cgroup and its parents if missing. Throws the kernel's error. */
   async create(path: string): Promise<void> {
-    const names = await this.controllers();
     const { units } = this.#options;
     if (units !== undefined && sliceName(path) !== sliceName('/'))
       await units.start(sliceName(path), sliceName(dirname(path)));
     // systemd enables only the controllers that it manages.
     if (this.#options.version === 2) {
-      await this.#enableControllers(this.locate(path), names);
+      await this.#enableControllers(this.locate(path), await this.#unifiedControllers());
       return;
     }
-    for (const name of names) await this.#options.files.make(this.#directory(name, path));
+    for (const name of await this.controllers()) await this.#options.files.make(this.#directory(name, path));
+  }
+
+  /** Version 2: what the cgroups of pods get, as in 1.24; the runtime gives containers CPUs of their own by `cpuset`. */
+  async #unifiedControllers(): Promise<readonly string[]> {
+    const { files, mountPoint } = this.#options;
+    const names = (await files.read(join(mountPoint, 'cgroup.controllers'))).trim().split(/\s+/);
+    return ['cpu', 'cpuset', 'memory', 'pids', 'hugetlb'].filter((name) => names.includes(name));
   }
 
   /** Version 2: a controller works in a cgroup only if every parent enables it. */
-  async #enableControllers(path: string, names: readonly Controller[]): Promise<void> {
+  async #enableControllers(path: string, names: readonly string[]): Promise<void> {
     const { files, mountPoint } = this.#options;
     let dir = mountPoint;
     for (const part of path.split('/').filter((each) => each !== '')) {

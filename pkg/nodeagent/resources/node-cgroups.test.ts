@@ -98,8 +98,8 @@ t.test('version 2: controllers are enabled, and memory can be protected', async 
   await node.start();
   void node.run(signal);
   await clock.advanceUntil(() => events.length === 1);
-  t.match(await files.read('/cg/cgroup.subtree_control'), /^cpu memory pids hugetlb$/);
-  t.match(await files.read('/cg/own/orchpods/cgroup.subtree_control'), /memory/);
+  t.match(await files.read('/cg/cgroup.subtree_control'), /^cpu cpuset memory pids hugetlb$/, 'of the root');
+  t.match(await files.read('/cg/own/orchpods/cgroup.subtree_control'), /cpuset memory/, 'of the parent of pods');
   pods.push(pod('g', both('1', '64Mi')), pod('b', { requests: { memory: '32Mi' }, limits: { memory: '48Mi' } }));
   for (const each of pods) await cgroups.create(each);
   t.same(files.set('/own/orchpods'), {
