@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # Runs tests on every version of what this project works with, and writes the table of docs/compatibility.md from what
-# happened. Versions that are not on this machine keep their lines. Parts: etcd, kine, containerd, oci, node, kubectl; without
-# one, all. hack/build-etcds.sh, hack/build-kine.sh and hack/build-containerds.sh build the versions, and this script fetches
+# happened. Versions that are not on this machine keep their lines. Parts: etcd, kine, containerd, crun, node, kubectl;
+# without one, all. hack/build-etcds.sh, hack/build-kine.sh and hack/build-containerds.sh build the versions, and this script fetches
 # those of Node.js. Usage: compatibility.sh [PART…]
 set -euo pipefail
 cd "$(dirname "$0")/.."
 parts=("$@")
-[ ${#parts[@]} -gt 0 ] || parts=(etcd kine containerd oci node kubectl)
+[ ${#parts[@]} -gt 0 ] || parts=(etcd kine containerd crun node kubectl)
 source hack/node.sh
 page=${PAGE:-docs/compatibility.md}
 logs=${LOGS:-.tools/compatibility}
@@ -79,18 +79,18 @@ test_kine() {
 }
 
 test_containerd() {
-  local folder
-  try containerd "$(containerd --version | cut -d' ' -f3- | version_of)" 'node agent' env tests: "${agent[@]}"
+  local folder runc
+  runc="with runc $(runc --version | version_of)"
+  try containerd "$(containerd --version | cut -d' ' -f3- | version_of) $runc" 'node agent' env tests: "${agent[@]}"
   for folder in .tools/containerds/*/; do
     [ -x "$folder/containerd" ] || continue
-    try containerd "$("$folder/containerd" --version | grep -oE ' v[0-9][0-9.]*' | version_of)" 'node agent' \
+    try containerd "$("$folder/containerd" --version | grep -oE ' v[0-9][0-9.]*' | version_of) $runc" 'node agent' \
       hack/with-programs.sh "containerd=$folder/containerd" \
       "containerd-shim-runc-v2=$folder/containerd-shim-runc-v2" "ctr=$folder/ctr" -- tests: "${agent[@]}"
   done
 }
 
-test_oci() {
-  try runc "$(runc --version | version_of)" 'node agent' env tests: "${agent[@]}"
+test_crun() {
   if ! command -v crun >/dev/null; then
     echo 'no crun on this machine'
   elif [ -s /sys/fs/cgroup/unified/cgroup.controllers ]; then
@@ -102,15 +102,17 @@ test_oci() {
 }
 
 test_node() {
-  local major folder files
+  local major folder files version
   [ -n "$node_package" ] || { echo 'no Node.js of npm for this machine'; return; }
   mapfile -t files < <(find "${units[@]}" -name '*.test.ts' ! -name '*.containerd.test.ts' | sort | sed 's/\.test\.ts$//')
   for major in 22 24 26; do
     folder=.tools/nodes/$major
     [ -x "$folder/node_modules/$node_package/bin/node" ] ||
       npm install --prefix "$folder" --no-save --no-audit --no-fund --ignore-scripts --loglevel=error "$node_package@$major"
-    try Node.js "$("$folder/node_modules/$node_package/bin/node" --version | version_of)" "unit tests, and a cluster's life" \
-      env "PATH=$PWD/$folder/node_modules/$node_package/bin:$PATH" tests: "${files[@]}" test/e2e/lifecycle
+    version=$("$folder/node_modules/$node_package/bin/node" --version | version_of)
+    try Node.js "$version" 'unit tests' env "PATH=$PWD/$folder/node_modules/$node_package/bin:$PATH" tests: "${files[@]}"
+    try Node.js "$version with a cluster" 'life of pods' \
+      env "PATH=$PWD/$folder/node_modules/$node_package/bin:$PATH" tests: test/e2e/lifecycle
   done
 }
 
