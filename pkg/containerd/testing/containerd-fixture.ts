@@ -1,12 +1,12 @@
 /** A node agent on its own containerd and the fake API, for tests with real containers. */
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pino } from 'pino';
 import type { Test } from 'tap';
 import { events, pods } from '#api/core/v1/resources.gen.js';
 import type { PodStatus } from '#api/core/v1/types.gen.js';
-import { realClock } from '#apimachinery/clock.js';
+import { type Clock, realClock } from '#apimachinery/clock.js';
 import { type Dialect, orchDialect } from '#apimachinery/dialect.js';
 import { FakeApi } from '#client/testing/fake-api.js';
 import { type Containerd, containerdPaths, startContainerd } from '#containerd/containerd.js';
@@ -21,6 +21,7 @@ import { RuntimeChecker } from '#nodeagent/probes/checker.js';
 import { standardServer } from '#nodeagent/server/standard-server.js';
 import { type AgentFixture, nodeName, startAgent, testResources } from '#nodeagent/testing/agent-fixture.js';
 import { MissingFields } from '#nodeagent/testing/message-inspector.js';
+import { mountSmallDisk, type SmallDisk } from '#nodeagent/testing/small-disk.js';
 
 /** Why tests with real containers cannot run here; false when they can. */
 export async function skipWithoutContainers(): Promise<string | false> {
@@ -59,14 +60,30 @@ export interface ContainerdFixtureOptions {
   readonly between?: (runtime: { readonly dir: string; readonly socket: string }) => Promise<string>;
   /** Deadline of the agent's calls to the runtime; ms. */
   readonly timeoutMs?: number;
+  /** Small file systems at paths in the directory, such as `.` and `root`, in which the runtime keeps its images. */
+  readonly disks?: Readonly<Record<string, SmallDisk>>;
+  /** The agent's; default: the real one. */
+  readonly clock?: Clock;
 }
 
 /** Starts containerd and an agent; both end with the test. */
 export async function containerdFixture(
   t: Test,
-  { dialect = orchDialect, args = [], between, timeoutMs }: ContainerdFixtureOptions = {},
+  {
+    dialect = orchDialect,
+    args = [],
+    between,
+    timeoutMs,
+    disks = {},
+    clock = realClock,
+  }: ContainerdFixtureOptions = {},
 ): Promise<ContainerdFixture> {
   const dir = await mkdtemp(join(tmpdir(), 'na-'));
+  for (const [path, disk] of Object.entries(disks)) {
+    await mkdir(join(dir, path), { recursive: true });
+    // Unmounted with everything else below the directory.
+    await mountSmallDisk(join(dir, path), disk);
+  }
   const log = pino({ level: process.env['LOG'] ?? 'silent' }, pino.destination(2));
   // A random range, since the bridge of an earlier run may still exist.
   const podPrefix = `10.${200 + Math.floor(Math.random() * 40)}.${Math.floor(Math.random() * 256)}.`;
@@ -96,6 +113,7 @@ export async function containerdFixture(
       api,
       log,
       dialect,
+      clock,
       args: [
         '--port=0',
         '--read-only-port=0',

@@ -37,6 +37,13 @@ class Node {
   disk = { images: 0, dead: 0, other: 0 };
   hasImageFilesystem = false;
   isBroken = false;
+  readonly measurements: { -readonly [K in keyof EvictorOptions['measurements']]: EvictorOptions['measurements'][K] } =
+    {
+      observations: async () => this.#observations(),
+      hasImageFilesystem: async () => this.hasImageFilesystem,
+      storage: async () => new Map(),
+      uses: async () => new Map(this.pods.map(({ pod, memory }) => [pod.metadata.uid ?? '', useOf(memory)])),
+    };
   readonly #started = this.clock.monotonic();
 
   constructor(thresholds: readonly Threshold[], more: Partial<EvictorOptions> = {}) {
@@ -48,12 +55,7 @@ class Node {
       transitionMs: 30_000,
       maxPodGraceSeconds: 0,
       limitsStorage: false,
-      measurements: {
-        observations: async () => this.#observations(),
-        hasImageFilesystem: async () => this.hasImageFilesystem,
-        storage: async () => new Map(),
-        uses: async () => new Map(this.pods.map(({ pod, memory }) => [pod.metadata.uid ?? '', useOf(memory)])),
-      },
+      measurements: this.measurements,
       pods: {
         active: () => this.pods.filter((each) => !this.#isOver(each)).map(({ pod }) => pod),
         isCritical: (pod) => this.#named(pod.metadata.uid)?.isCritical === true,
@@ -173,7 +175,7 @@ t.test('the next pod is evicted without waiting for the period, once the last on
     node.pods.map(({ pod }) => pod.metadata.name),
     ['p300', 'p100'],
   );
-  t.match(node.log.filter((line) => line.includes('Warning Evicted'))[1], /^1(\.\d+)? s /, 'after a second');
+  t.match(node.log.filter((line) => line.includes('Warning Evicted'))[1], /^2(\.\d+)? s /, 'after two seconds');
 });
 
 t.test('critical pods are never evicted', async (t) => {
@@ -199,6 +201,20 @@ t.test('a pod that cannot be killed is reported, and no other is evicted instead
   t.match(lines[0], /^0(\.\d+)? stuck Evicted$/);
   t.match(lines[1], /^10(\.\d+)? stuck ExceededGracePeriod$/);
   t.notOk(lines.some((line) => line.includes('other')));
+});
+
+t.test('no other pod is evicted for one that has ended by itself meanwhile', async (t) => {
+  const node = new Node([hard('memory.available', '500Mi')]);
+  node.pods = [podOf('ended', 900 * Mi), podOf('other', Mi)];
+  const { uses } = node.measurements;
+  node.measurements.uses = async (pods, options) => {
+    const measured = await uses(pods, options);
+    node.pods = node.pods.filter(({ pod }) => pod.metadata.name !== 'ended');
+    return measured;
+  };
+  await run(node, t);
+  await node.clock.advance(30_000);
+  t.notOk(node.log.some((line) => line.includes('Warning Evicted')));
 });
 
 t.test('the grace period of a pod follows from the threshold', async (t) => {

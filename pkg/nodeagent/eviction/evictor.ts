@@ -182,6 +182,11 @@ export class Evictor {
       const eviction = { ...evictionTexts(resource, pod, uses.get(pod.metadata.uid ?? '')), ...grace };
       const victim = this.#evict(pod, eviction, () => metrics.evicted(signal));
       if (victim !== undefined) return [victim];
+      // It has ended by itself meanwhile: no other pod must go for it before the next check.
+      if (!pods.isCritical(pod)) {
+        this.wake();
+        return [];
+      }
     }
     log.info('unable to evict any pods from the node');
     return [];
@@ -208,7 +213,7 @@ export class Evictor {
     return isReclaimed(thresholds, await measurements.observations());
   }
 
-  /** Undefined for critical pods, and for those that have gone. `onBegun` is called once per pod. */
+  /** Undefined for critical pods, and for those that have ended. `onBegun` is called once per pod. */
   #evict(pod: Pod, { message, annotations, graceSeconds }: Eviction, onBegun: () => void): EvictedPod | undefined {
     const { pods, podEvents, log } = this.#options;
     const { name, namespace, uid = '' } = pod.metadata;
@@ -245,6 +250,8 @@ export class Evictor {
     const names = evicted.map(({ pod: { metadata } }) => `${metadata.namespace}/${metadata.name}`);
     if (await this.#poll(isReleased, cleanupMs, signal)) log.info({ pods: names }, 'evicted pods were cleaned up');
     else log.info({ pods: names }, 'timed out waiting for evicted pods to be cleaned up');
+    // Runtimes free disk space in the background.
+    await this.#options.clock.sleep(pollMs, signal);
   }
 
   /** False if the condition is not true in time. True once the signal aborts. */
