@@ -9,6 +9,7 @@ import type { Program, ProgramContext } from '#daemon/run.js';
 import { explainPages } from '#scheduler/explain/page.js';
 import { httpExtenders } from '#scheduler/extenders/http-extender.js';
 import { schedulerMetrics } from '#scheduler/metrics/metrics.js';
+import { addPodResources } from '#scheduler/metrics/pod-resources-route.js';
 import { formatSchedulerConfig, schedulerConfig } from '#scheduler/options/config/format.js';
 import { type SchedulerOptionTable, schedulerOptions, schedulerRules } from '#scheduler/options/options.js';
 import { schedulerGates } from '#scheduler/plugins/registry.js';
@@ -68,7 +69,12 @@ async function create(context: Context, facts: ProcessFacts): Promise<Daemon> {
         ...(leadership === undefined ? {} : { leadership }),
         ...(tracer === undefined ? {} : { tracer }),
       });
-      return { loop, debug: explainPages({ view: () => loop.view, dialect, clock, profiles, extenders }) };
+      const view = () => loop.view;
+      return {
+        loop,
+        debug: explainPages({ view, dialect, clock, profiles, extenders }),
+        routes: (app) => addPodResources(app, { pods: () => view()?.pods(), dialect }),
+      };
     },
   });
 }

@@ -22,6 +22,7 @@ import type { ServingValues } from '#daemon/options/groups/serving.js';
 import type { TracingValues } from '#daemon/options/groups/tracing.js';
 import type { ProgramContext } from '#daemon/run.js';
 import { createDaemonServer } from '#daemon/serving/create-daemon-server.js';
+import type { DaemonApp } from '#daemon/serving/daemon-app.js';
 import type { DaemonServer } from '#daemon/serving/daemon-server.js';
 import { type HealthCheck, type HealthCheckSource, HealthChecks } from '#daemon/serving/health.js';
 import { openTracer } from '#daemon/tracing/open-tracer.js';
@@ -67,6 +68,8 @@ export interface Loop {
   readonly checks?: readonly (HealthCheck | HealthCheckSource)[];
   /** Further pages below `/debug`. */
   readonly debug?: DebugPages;
+  /** Further routes of the HTTPS port. */
+  readonly routes?: (app: DaemonApp) => void;
 }
 
 export interface ControlLoopOptions {
@@ -125,6 +128,7 @@ export async function createControlLoop(options: ControlLoopOptions): Promise<Da
     loop,
     checks = [],
     debug,
+    routes,
   } = await options.create({
     client: own.client('shared-informers'),
     connection: own,
@@ -143,6 +147,7 @@ export async function createControlLoop(options: ControlLoopOptions): Promise<Da
     health: new HealthChecks([electionCheck(elections), ...checks]),
     metrics,
     debug: debugEndpoints(context, options, debug),
+    ...(routes === undefined ? {} : { routes }),
     authenticationClient: await reviewer(values['authentication-orchconfig']),
     authorizationClient: await reviewer(values['authorization-orchconfig']),
   });

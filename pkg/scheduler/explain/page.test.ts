@@ -19,6 +19,7 @@ const nodes = Array.from({ length: 5000 }, (_, i) => ({
   status: { allocatable: { cpu: '4', memory: '8Gi', pods: '10' } },
 }));
 const leading: SchedulerView = {
+  pods: () => [pod],
   pod: (key) => (key === 'default/p' ? pod : undefined),
   snapshot: () => ({ nodes, placed: [], nominated: [], objects: noObjects }),
 };

@@ -12,6 +12,8 @@ import type { Profile } from '#scheduler/framework/profile.js';
 export interface SchedulerView {
   /** `key`: `namespace/name`. */
   pod(key: string): Pod | undefined;
+  /** All pods of the cluster. */
+  pods(): readonly Pod[];
   /** The current state; fast enough for one turn of the event loop. */
   snapshot(): Snapshot;
 }

@@ -171,6 +171,10 @@ export class SchedulingLoop {
     return this.#informers.informer(pods).get(key);
   }
 
+  pods(): readonly Pod[] {
+    return this.#informers.informer(pods).list();
+  }
+
   snapshot(): Snapshot {
     return {
       nodes: this.#cluster.nodes().flatMap(({ node }) => node ?? []),

@@ -295,7 +295,7 @@ const runs: readonly Run[] = [
         t.equal((await leaseOf('mine')).spec?.leaseDurationSeconds, 20),
       'feature-gates': async (running, t) => {
         const volumes = [{ name: 'v', persistentVolumeClaim: { claimName: 'gone' } }];
-        const containers = [{ name: 'c', image: 'i' }];
+        const containers = [{ name: 'c', image: 'i', resources: { requests: { cpu: '250m' } } }];
         await client.resource(nodes).create({ metadata: { name: 'n' }, spec: {} });
         await client.resource(pods).create({
           metadata: { name: 'p', namespace: 'default' },
@@ -303,6 +303,9 @@ const runs: readonly Run[] = [
         });
         const refusedBy = /unschedulable_pods\{plugin="VolumeRestrictions"/;
         await until('the pod waits', async () => refusedBy.test((await running.get('/metrics')).body));
+        const { body } = await running.get('/metrics/resources', token('root'));
+        const labels = 'namespace="default",pod="p",node="",scheduler="default-scheduler",priority="0"';
+        t.match(body, `orch_pod_resource_request{${labels},resource="cpu",unit="cores"} 0.25\n`, 'resources of pods');
         t.pass('without the gate VolumeBinding refuses it');
       },
       'pod-max-in-unschedulable-pods-duration': async (running, t) => {
