@@ -1,5 +1,8 @@
 /** What the program of the node agent does with its options and its file before it runs anything. */
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+
+import { once } from 'node:events';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t from 'tap';
@@ -65,4 +68,90 @@ t.test('split streams of the file', async (t) => {
 t.test('invalid logging of the file is refused before the first line', async (t) => {
   const { stderr } = await written({ hairpinMode, logging: { format: 'xml' } });
   t.match(stderr, [/^Error: .*format: Invalid value: "xml": Unsupported log format$/, /^Run with --help/]);
+});
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.9');
+  await once(server, 'listening');
+  const address = server.address();
+  server.close();
+  await once(server, 'close');
+  if (address === null || typeof address === 'string') throw new Error('no port');
+  return address.port;
+}
+
+/** Runs a simulated node without an API while `look` looks. */
+async function whileRunning(fields: object, args: readonly string[], look: () => Promise<void>): Promise<number> {
+  const file = join(directory, 'running.json');
+  const head = { apiVersion: configApiVersion(orchDialect), kind: configKind(orchDialect) };
+  await writeFile(file, JSON.stringify({ ...head, readOnlyPort: 0, enableServer: false, ...fields }));
+  const silent = { write: () => undefined };
+  let stop: () => void = () => undefined;
+  const standard = [`--config=${file}`, '--container-runtime-endpoint=simulated', '--fail-swap-on=false'];
+  const running = run(nodeAgentProgram(process), {
+    argv: ['node', 'agent', ...standard, ...args],
+    env: {},
+    pid: 7,
+    stdout: silent,
+    stderr: silent,
+    on: (_event: string, listener: () => void) => {
+      stop = listener;
+    },
+    off: () => undefined,
+    exit: () => undefined,
+  });
+  try {
+    await look();
+  } finally {
+    stop();
+  }
+  return running;
+}
+
+t.test('the health endpoint is where the options and fields put it', async (t) => {
+  for (const way of ['options', 'fields']) {
+    const port = await freePort();
+    const args = way === 'options' ? ['--healthz-bind-address=127.0.0.9', `--healthz-port=${port}`] : [];
+    const fields = way === 'fields' ? { healthzBindAddress: '127.0.0.9', healthzPort: port } : {};
+    const answered = async () => {
+      for (;;) {
+        const answer = await fetch(`http://127.0.0.9:${port}/healthz`).catch(() => undefined);
+        if (answer !== undefined) return answer.text();
+        await new Promise((resolve) => setImmediate(resolve));
+      }
+    };
+    const code = await whileRunning(fields, args, async () => {
+      t.equal(await answered(), 'ok', way);
+    });
+    t.equal(code, 0, `${way}: the end`);
+  }
+});
+
+t.test('the process is set up as the options and fields say', async (t) => {
+  const score = async () => (await readFile('/proc/self/oom_score_adj', 'utf8')).trim();
+  const before = await score();
+  t.teardown(() => writeFile('/proc/self/oom_score_adj', before).catch(() => undefined));
+  for (const [fields, args, expected] of [
+    [{}, ['--oom-score-adj=701'], '701'],
+    [{ oomScoreAdj: 702 }, [], '702'],
+  ] as const) {
+    await whileRunning({ ...fields, healthzPort: 0 }, args, async () => {
+      while ((await score()) !== expected) await new Promise((resolve) => setImmediate(resolve));
+    });
+    t.equal(await score(), expected, `oom_score_adj ${expected}`);
+  }
+});
+
+t.test('the limit of open files is that of the options and fields', async (t) => {
+  const limit = async () => /^Max open files +(\d+)/m.exec(await readFile('/proc/self/limits', 'utf8'))?.[1];
+  // A runtime that is away ends the start, after the limits are set.
+  const away = ['--container-runtime-endpoint=unix:///nowhere', `--root-dir=${directory}`];
+  for (const [fields, args, expected] of [
+    [{}, ['--max-open-files=7778'], '7778'],
+    [{ maxOpenFiles: 7777 }, [], '7777'],
+  ] as const) {
+    const code = await whileRunning({ ...fields, healthzPort: 0 }, [...away, ...args], async () => undefined);
+    t.equal(code, 1, 'no runtime');
+    t.equal(await limit(), expected, `open files ${expected}`);
+  }
 });

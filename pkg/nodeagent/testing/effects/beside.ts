@@ -1,8 +1,9 @@
 /** Effects of options of logs, of gates, and of the daemons that run beside the agent. */
 import { collectorOptions, podNetworkOptions } from '#nodeagent/options/declarations.js';
 import { serviceProxyOptions } from '#nodeagent/options/service-proxy.js';
-import { type Effect, type Effects, gap, seenIn, sees } from '#nodeagent/testing/effects/effect.js';
+import { type Effect, type Effects, gap, type Proof, seenIn, sees } from '#nodeagent/testing/effects/effect.js';
 import { logLines, waitingLine } from '#nodeagent/testing/effects/log-sights.js';
+import { limitedPod, started } from '#nodeagent/testing/effects/node-sights.js';
 
 const all = (table: object, effect: (type: string, name: string) => Effect): Effects =>
   Object.fromEntries(Object.entries(table).map(([name, { type }]) => [name, effect(String(type), name)]));
@@ -17,20 +18,41 @@ const serviceProxyValues: Readonly<Record<string, string>> = {
   'service-proxy-mode': 'iptables',
 };
 
+const kernel = seenIn('test/integration/proxy/kernel.test.ts', 'in the kernel');
+const chains = seenIn('pkg/proxy/iptables/service-chains.test.ts', 'a cluster address');
+const routes = seenIn('pkg/podnetwork/pod-network.test.ts', 'routes follow the nodes');
+
+const besideTests: Readonly<Record<string, Proof>> = {
+  'network-policies': seenIn('test/e2e/services.test.ts', 'network policies'),
+  'pod-network': routes,
+  'pod-network-cluster-cidr': seenIn('pkg/podnetwork/kernel.test.ts', 'only different routes are changed'),
+  'pod-network-nodes': routes,
+  'pod-network-tunnel': seenIn('pkg/podnetwork/kernel.test.ts', 'the tunnel is created, changed and removed'),
+  'service-proxy': seenIn('test/e2e/services.test.ts', 'services'),
+  'service-proxy-cluster-cidr': chains,
+  'service-proxy-cluster-ips-internal': chains,
+  'service-proxy-masquerade-all': chains,
+  'service-proxy-mode': kernel,
+  'service-proxy-nodes': kernel,
+};
+
 export const besideEffects: Effects = {
   ...all(serviceProxyOptions, (type, name) => ({
     argument: serviceProxyValues[name] ?? anyValue(type),
-    proof: gap('shutdown'),
+    proof: besideTests[name] ?? gap('services'),
   })),
   ...all(podNetworkOptions, (type, name) => ({
     argument: name.endsWith('cidr') ? '10.0.0.0/8' : anyValue(type),
-    proof: gap('shutdown'),
+    proof: besideTests[name] ?? gap('services'),
   })),
   ...all(collectorOptions, (type) => ({ argument: anyValue(type), proof: 'inert' })),
   'feature-gates': {
     argument: 'NodeSwap=true',
     fields: { featureGates: { NodeSwap: true } },
-    proof: gap('shutdown'),
+    proof: sees(
+      2 ** 30,
+      started(({ container }) => container.linux.resources?.memorySwapLimitInBytes, limitedPod),
+    ),
   },
   'logging-format': {
     argument: 'json',

@@ -1,7 +1,8 @@
 /** Effects of options of identity, runtime and API server. */
-import { type Effects, gap, seenIn, sees } from '#nodeagent/testing/effects/effect.js';
+import { type Effects, seenIn, sees } from '#nodeagent/testing/effects/effect.js';
 import { addresses, kibibytes, lease, node, started, taintTexts } from '#nodeagent/testing/effects/node-sights.js';
 import { removedImages } from '#nodeagent/testing/effects/reclaim-sights.js';
+import { heartbeats } from '#nodeagent/testing/effects/time-sights.js';
 
 const bootstrap = 'test/integration/nodeagent/tls-bootstrap.test.ts';
 const requested = seenIn(bootstrap, 'both certificates are requested, approved and used');
@@ -22,8 +23,17 @@ export const identityEffects: Effects = {
   kubeconfig: { argument: '/f', proof: requested },
   'bootstrap-kubeconfig': { argument: '/f', proof: requested },
   'cert-dir': { argument: '/d', proof: requested },
-  'root-dir': { argument: '/d', proof: gap('shutdown') },
-  'local-volumes-dir': { argument: '/d', proof: gap('shutdown') },
+  'root-dir': {
+    argument: '/d',
+    proof: seenIn('pkg/cluster/node-agent/shutdown.test.ts', 'pods end by the periods of the file'),
+  },
+  'local-volumes-dir': {
+    argument: '/d',
+    proof: seenIn(
+      'pkg/nodeagent/volumes/local-directories.test.ts',
+      'a directory is created once, writable by all, and removed with its contents',
+    ),
+  },
   'pod-logs-dir': {
     argument: '/d',
     proof: sees(
@@ -89,7 +99,13 @@ export const identityEffects: Effects = {
       node(({ spec }, { taints }) => spec?.taints?.some(({ key }) => key === taints.uninitialized)),
     ),
   },
-  'cloud-config': { argument: '/f', proof: gap('shutdown') },
+  'cloud-config': {
+    argument: '/f',
+    proof: seenIn(
+      'pkg/cloud/baremetal/config.test.ts',
+      'the option selects the provider, which reads its file on each call',
+    ),
+  },
   'vendor-container-registry-config': { argument: '/f', proof: 'inert' },
   'container-runtime': {
     argument: 'docker',
@@ -102,19 +118,22 @@ export const identityEffects: Effects = {
   },
   'runtime-cgroups': {
     argument: '/runtime',
-    proof: gap('shutdown'),
+    proof: seenIn('pkg/nodeagent/server/stats.test.ts', 'the summary contains the system cgroups that options name'),
   },
   'runtime-request-timeout': {
     argument: '7s',
     fields: { runtimeRequestTimeout: '7s' },
-    proof: gap('shutdown'),
+    proof: seenIn('pkg/nodeagent/cri/grpc/faults.test.ts', 'silent connections are closed at the deadline'),
   },
   'pod-infra-container-image': { argument: 'example.com/pause:1', proof: sees('a b', removedImages()) },
   'image-credential-provider-bin-dir': { argument: '/d', proof: pulls },
   'image-credential-provider-config': { argument: '/f', proof: pulls },
-  'exit-on-lock-contention': { argument: 'true', proof: gap('shutdown') },
-  'lock-file': { argument: '/f', proof: gap('shutdown') },
-  'experimental-mounter-path': { argument: '/bin/mounter', proof: gap('shutdown') },
+  'exit-on-lock-contention': { argument: 'true', proof: 'inert' },
+  'lock-file': { argument: '/f', proof: 'inert' },
+  'experimental-mounter-path': {
+    argument: '/bin/mounter',
+    proof: seenIn('pkg/nodeagent/files/mount-command.test.ts', "a command's output is kept up to a limit"),
+  },
   'experimental-allocatable-ignore-eviction': {
     argument: 'true',
     with: ['--eviction-hard=memory.available<1Gi'],
@@ -123,10 +142,16 @@ export const identityEffects: Effects = {
       node(({ status }) => kibibytes(status?.allocatable?.['memory'])),
     ),
   },
-  'keep-terminated-pod-volumes': { argument: 'true', proof: gap('shutdown') },
+  'keep-terminated-pod-volumes': {
+    argument: 'true',
+    proof: seenIn('pkg/nodeagent/volumes/pod-volumes.test.ts', 'the next agent leaves existing volumes unchanged'),
+  },
   'master-service-namespace': {
     argument: 'other',
-    proof: gap('shutdown'),
+    proof: seenIn(
+      'pkg/nodeagent/environment/environment.test.ts',
+      'service variables: services of the namespace and the API',
+    ),
   },
   'seccomp-default': {
     argument: 'true',
@@ -139,14 +164,14 @@ export const identityEffects: Effects = {
   },
   'node-status-update-frequency': {
     argument: '30s',
-    fields: { nodeStatusUpdateFrequency: '30s', nodeStatusReportFrequency: '30s' },
-    with: ['--node-status-report-frequency=30s'],
-    proof: gap('shutdown'),
+    fields: { nodeStatusUpdateFrequency: '30s', nodeStatusReportFrequency: '1s' },
+    with: ['--node-status-report-frequency=1s'],
+    proof: sees(5, heartbeats),
   },
   'node-status-report-frequency': {
     argument: '1m',
     fields: { nodeStatusReportFrequency: '1m' },
-    proof: gap('shutdown'),
+    proof: sees(3, heartbeats),
   },
   'node-lease-duration-seconds': {
     argument: '8',
@@ -156,13 +181,35 @@ export const identityEffects: Effects = {
       lease(({ spec }) => spec?.leaseDurationSeconds),
     ),
   },
-  'event-qps': { argument: '7', fields: { eventRecordQPS: 7 }, proof: gap('shutdown') },
-  'event-burst': { argument: '7', fields: { eventBurst: 7 }, proof: gap('shutdown') },
-  'orch-api-qps': { argument: '7', fields: { orchAPIQPS: 7 }, proof: gap('shutdown') },
-  'orch-api-burst': { argument: '7', fields: { orchAPIBurst: 7 }, proof: gap('shutdown') },
+  'event-qps': {
+    argument: '7',
+    fields: { eventRecordQPS: 7 },
+    proof: seenIn(
+      'pkg/client/rest/rest-client.test.ts',
+      'the rate limit delays requests, and a waiting request can be aborted',
+    ),
+  },
+  'event-burst': {
+    argument: '7',
+    fields: { eventBurst: 7 },
+    proof: seenIn('pkg/client/token-bucket.test.ts', 'allows a burst, then the rate'),
+  },
+  'orch-api-qps': {
+    argument: '7',
+    fields: { orchAPIQPS: 7 },
+    proof: seenIn(
+      'pkg/client/rest/rest-client.test.ts',
+      'the rate limit delays requests, and a waiting request can be aborted',
+    ),
+  },
+  'orch-api-burst': {
+    argument: '7',
+    fields: { orchAPIBurst: 7 },
+    proof: seenIn('pkg/client/token-bucket.test.ts', 'allows a burst, then the rate'),
+  },
   'orch-api-content-type': {
     argument: 'application/json',
     fields: { contentType: 'application/json' },
-    proof: gap('shutdown'),
+    proof: seenIn('pkg/client/rest/protobuf-encoding.test.ts', 'accepts only supported content types'),
   },
 };

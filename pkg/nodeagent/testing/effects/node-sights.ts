@@ -172,3 +172,9 @@ export const addresses = (listed: readonly NodeAddress[] = [], type: string): st
 export const taintTexts = (listed: readonly Taint[] = []): string => listed.map(taintText).join(' ');
 
 export const kibibytes = (quantity = '0'): string => String(value(quantity) / 1024);
+
+/** A pod with limits of two CPUs and a gibibyte. */
+export const limitedPod = (): Pod =>
+  testPod('web', {
+    containers: [{ name: 'main', image: 'docker.io/test/app:1.0', resources: { limits: { cpu: '2', memory: '1Gi' } } }],
+  });

@@ -1,7 +1,8 @@
 /** Effects of options of pods, images, network and containers' logs. */
-import { type Effects, gap, seenIn, sees } from '#nodeagent/testing/effects/effect.js';
+import { type Effects, seenIn, sees } from '#nodeagent/testing/effects/effect.js';
 import { node, started } from '#nodeagent/testing/effects/node-sights.js';
 import { deadContainers, removedImages, removedYoungImages } from '#nodeagent/testing/effects/reclaim-sights.js';
+import { podRanges, reportedImages } from '#nodeagent/testing/effects/time-sights.js';
 
 const pulls = seenIn(
   'pkg/nodeagent/images/puller.test.ts',
@@ -25,8 +26,15 @@ export const podsEffects: Effects = {
       node(({ status }) => status?.capacity?.['pods']),
     ),
   },
-  'pod-max-pids': { argument: '77', fields: { podPidsLimit: 77 }, proof: gap('shutdown') },
-  'pod-cidr': { argument: '10.9.0.0/24', fields: { podCIDR: '10.9.0.0/24' }, proof: gap('shutdown') },
+  'pod-max-pids': {
+    argument: '77',
+    fields: { podPidsLimit: 77 },
+    proof: seenIn(
+      'pkg/nodeagent/resources/node-cgroups.test.ts',
+      'version 1: cgroups of all pods, the classes and each pod',
+    ),
+  },
+  'pod-cidr': { argument: '10.9.0.0/24', fields: { podCIDR: '10.9.0.0/24' }, proof: sees(['10.9.0.0/24'], podRanges) },
   'pod-manifest-path': {
     argument: '/d',
     fields: { staticPodPath: '/d' },
@@ -35,22 +43,40 @@ export const podsEffects: Effects = {
   'manifest-url': {
     argument: 'http://127.0.0.1:7/',
     fields: { staticPodURL: 'http://127.0.0.1:7/' },
-    proof: gap('shutdown'),
+    proof: seenIn(
+      'pkg/nodeagent/static-pods.test.ts',
+      'requests to a web server have the headers, and its invalid responses change nothing',
+    ),
   },
   'manifest-url-header': {
     argument: 'A:b',
     fields: { staticPodURLHeader: { A: ['b'] } },
-    proof: gap('shutdown'),
+    proof: seenIn(
+      'pkg/nodeagent/static-pods.test.ts',
+      'requests to a web server have the headers, and its invalid responses change nothing',
+    ),
   },
-  'file-check-frequency': { argument: '7s', fields: { fileCheckFrequency: '7s' }, proof: gap('shutdown') },
-  'http-check-frequency': { argument: '7s', fields: { httpCheckFrequency: '7s' }, proof: gap('shutdown') },
-  'sync-frequency': { argument: '7s', fields: { syncFrequency: '7s' }, proof: gap('shutdown') },
+  'file-check-frequency': {
+    argument: '7s',
+    fields: { fileCheckFrequency: '7s' },
+    proof: seenIn('pkg/nodeagent/static-pods.test.ts', 'files are added, changed and removed'),
+  },
+  'http-check-frequency': {
+    argument: '7s',
+    fields: { httpCheckFrequency: '7s' },
+    proof: seenIn('pkg/nodeagent/sources/manifest-url.test.ts', 'invalid responses of every kind change nothing'),
+  },
+  'sync-frequency': {
+    argument: '7s',
+    fields: { syncFrequency: '7s' },
+    proof: seenIn('pkg/nodeagent/pods/worker.test.ts', 'syncs, rests, and syncs again on a change or when due'),
+  },
   'config-map-and-secret-change-detection-strategy': {
     argument: 'Get',
     fields: { configMapAndSecretChangeDetectionStrategy: 'Get' },
-    proof: gap('shutdown'),
+    proof: seenIn('pkg/nodeagent/objects/referenced-objects.test.ts', 'without caching every access reads'),
   },
-  'node-status-max-images': { argument: '1', fields: { nodeStatusMaxImages: 1 }, proof: gap('shutdown') },
+  'node-status-max-images': { argument: '1', fields: { nodeStatusMaxImages: 1 }, proof: sees(1, reportedImages) },
   'image-gc-high-threshold': {
     argument: '99',
     fields: { imageGCHighThresholdPercent: 99 },
@@ -66,8 +92,15 @@ export const podsEffects: Effects = {
     fields: { imageMinimumGCAge: '7s' },
     proof: sees('young', removedYoungImages()),
   },
-  'volume-stats-agg-period': { argument: '7s', fields: { volumeStatsAggPeriod: '7s' }, proof: gap('shutdown') },
-  'volume-plugin-dir': { argument: '/d', fields: { volumePluginDir: '/d' }, proof: gap('csi') },
+  'volume-stats-agg-period': {
+    argument: '7s',
+    fields: { volumeStatsAggPeriod: '7s' },
+    proof: seenIn(
+      'pkg/nodeagent/stats/storage-meter.test.ts',
+      'volumes and logs of pods are measured once per period at most',
+    ),
+  },
+  'volume-plugin-dir': { argument: '/d', fields: { volumePluginDir: '/d' }, proof: 'inert' },
   'enable-controller-attach-detach': {
     argument: 'false',
     fields: { enableControllerAttachDetach: false },
@@ -76,15 +109,32 @@ export const podsEffects: Effects = {
       node(({ metadata }, { annotations }) => annotations.controllerAttachDetach in (metadata.annotations ?? {})),
     ),
   },
-  'serialize-image-pulls': { argument: 'false', fields: { serializeImagePulls: false }, proof: gap('shutdown') },
+  'serialize-image-pulls': {
+    argument: 'false',
+    fields: { serializeImagePulls: false },
+    proof: seenIn(
+      'pkg/nodeagent/images/pulls.containerd.test.ts',
+      'images are pulled with credentials of the pod, of plugins and of the node',
+    ),
+  },
   'registry-qps': { argument: '7', fields: { registryPullQPS: 7 }, proof: pulls },
   'registry-burst': { argument: '7', fields: { registryBurst: 7 }, proof: pulls },
   'make-iptables-util-chains': { argument: 'false', fields: { makeIPTablesUtilChains: false }, proof: 'inert' },
   'iptables-drop-bit': { argument: '7', fields: { iptablesDropBit: 7 }, proof: 'inert' },
   'iptables-masquerade-bit': { argument: '7', fields: { iptablesMasqueradeBit: 7 }, proof: 'inert' },
   'hairpin-mode': { argument: 'none', fields: { hairpinMode: 'none' }, proof: 'inert' },
-  'resolv-conf': { argument: '/f', fields: { resolvConf: '/f' }, proof: gap('shutdown') },
-  'dns-address': { argument: '127.0.0.9', proof: gap('shutdown') },
+  'resolv-conf': {
+    argument: '/f',
+    fields: { resolvConf: '/f' },
+    proof: seenIn(
+      'pkg/nodeagent/environment/environment.test.ts',
+      'the DNS policy determines the resolver configuration',
+    ),
+  },
+  'dns-address': {
+    argument: '127.0.0.9',
+    proof: seenIn('pkg/dns/local-addresses.test.ts', 'addresses are added and removed'),
+  },
   'cluster-dns': {
     argument: '10.96.0.10',
     fields: { clusterDNS: ['10.96.0.10'] },
@@ -107,8 +157,16 @@ export const podsEffects: Effects = {
     fields: { runOnce: true },
     proof: seenIn('pkg/nodeagent/static-pods.test.ts', 'a one-off run ends when the pods run, and leaves them running'),
   },
-  'container-log-max-files': { argument: '2', fields: { containerLogMaxFiles: 2 }, proof: gap('shutdown') },
-  'container-log-max-size': { argument: '1Ki', fields: { containerLogMaxSize: '1Ki' }, proof: gap('shutdown') },
+  'container-log-max-files': {
+    argument: '2',
+    fields: { containerLogMaxFiles: 2 },
+    proof: seenIn('pkg/nodeagent/logs/reader.test.ts', 'large logs are rotated, and the oldest is removed'),
+  },
+  'container-log-max-size': {
+    argument: '1Ki',
+    fields: { containerLogMaxSize: '1Ki' },
+    proof: seenIn('pkg/nodeagent/logs/reader.test.ts', 'large logs are rotated, and the oldest is removed'),
+  },
   'maximum-dead-containers': {
     argument: '2',
     with: ['--maximum-dead-containers-per-container=5'],

@@ -1,8 +1,8 @@
 /** Effects of options of resources and eviction. */
 
 import { testPod } from '#nodeagent/testing/agent-fixture.js';
-import { type Effects, gap, sees } from '#nodeagent/testing/effects/effect.js';
-import { kibibytes, node, podStatus, started } from '#nodeagent/testing/effects/node-sights.js';
+import { type Effects, seenIn, sees } from '#nodeagent/testing/effects/effect.js';
+import { kibibytes, limitedPod, node, podStatus, started } from '#nodeagent/testing/effects/node-sights.js';
 import {
   evictionsToReclaim,
   graceOfEviction,
@@ -10,12 +10,9 @@ import {
   pressureThatRemains,
   secondsUntilEviction,
 } from '#nodeagent/testing/effects/reclaim-sights.js';
+import { hasPodCgroups, throttledAt } from '#nodeagent/testing/effects/time-sights.js';
 
 const sysctl = 'net.core.somaxconn';
-const limited = () =>
-  testPod('web', {
-    containers: [{ name: 'main', image: 'docker.io/test/app:1.0', resources: { limits: { cpu: '2', memory: '1Gi' } } }],
-  });
 
 export const resourcesEffects: Effects = {
   'allowed-unsafe-sysctls': {
@@ -26,27 +23,42 @@ export const resourcesEffects: Effects = {
       podStatus(() => testPod('web', { securityContext: { sysctls: [{ name: sysctl, value: '7' }] } })),
     ),
   },
-  'cgroup-driver': { argument: 'systemd', fields: { cgroupDriver: 'systemd' }, proof: gap('shutdown') },
-  'cgroup-root': { argument: '/own', fields: { cgroupRoot: '/own' }, proof: gap('shutdown') },
+  'cgroup-driver': {
+    argument: 'systemd',
+    fields: { cgroupDriver: 'systemd' },
+    proof: seenIn('pkg/nodeagent/resources/systemd-units.test.ts', 'a pod is a systemd slice'),
+  },
+  'cgroup-root': {
+    argument: '/own',
+    fields: { cgroupRoot: '/own' },
+    proof: seenIn(
+      'pkg/nodeagent/resources/node-cgroups.test.ts',
+      'version 1: cgroups of all pods, the classes and each pod',
+    ),
+  },
   'cgroups-per-qos': {
     argument: 'false',
     fields: { cgroupsPerQOS: false },
     with: ['--enforce-node-allocatable='],
-    proof: gap('shutdown'),
+    proof: sees(false, hasPodCgroups),
   },
-  'nodeagent-cgroups': { argument: '/agent', fields: { nodeAgentCgroups: '/agent' }, proof: gap('shutdown') },
+  'nodeagent-cgroups': {
+    argument: '/agent',
+    fields: { nodeAgentCgroups: '/agent' },
+    proof: seenIn('pkg/nodeagent/resources/system-cgroups.test.ts', 'processes are moved to their cgroups, repeatedly'),
+  },
   'system-cgroups': {
     argument: '/system',
     fields: { systemCgroups: '/system' },
     with: ['--cgroup-root=/'],
-    proof: gap('shutdown'),
+    proof: seenIn('pkg/nodeagent/resources/system-cgroups.test.ts', 'processes are moved to their cgroups, repeatedly'),
   },
   'cpu-cfs-quota': {
     argument: 'false',
     fields: { cpuCFSQuota: false },
     proof: sees(
       undefined,
-      started(({ container }) => container.linux.resources?.cpuQuota, limited),
+      started(({ container }) => container.linux.resources?.cpuQuota, limitedPod),
     ),
   },
   'cpu-cfs-quota-period': {
@@ -55,29 +67,37 @@ export const resourcesEffects: Effects = {
     gates: ['CustomCPUCFSQuotaPeriod'],
     proof: sees(
       100_000,
-      started(({ container }) => container.linux.resources?.cpuQuota, limited),
+      started(({ container }) => container.linux.resources?.cpuQuota, limitedPod),
     ),
   },
-  'memory-throttling-factor': { argument: '0.5', fields: { memoryThrottlingFactor: 0.5 }, proof: gap('shutdown') },
+  'memory-throttling-factor': {
+    argument: '0.5',
+    fields: { memoryThrottlingFactor: 0.5 },
+    gates: ['MemoryQoS'],
+    proof: sees('500', throttledAt),
+  },
   'memory-swap-behavior': {
     argument: 'UnlimitedSwap',
     fields: { memorySwap: { swapBehavior: 'UnlimitedSwap' } },
     gates: ['NodeSwap'],
     proof: sees(
       -1,
-      started(({ container }) => container.linux.resources?.memorySwapLimitInBytes, limited),
+      started(({ container }) => container.linux.resources?.memorySwapLimitInBytes, limitedPod),
     ),
   },
   'qos-reserved': {
     argument: 'memory=50%',
     fields: { qosReserved: { memory: '50%' } },
     gates: ['QOSReserved'],
-    proof: gap('shutdown'),
+    proof: seenIn(
+      'pkg/nodeagent/resources/node-cgroups.test.ts',
+      'memory is reserved for higher classes, or usage is the limit',
+    ),
   },
   'enforce-node-allocatable': {
     argument: 'none',
     fields: { enforceNodeAllocatable: ['none'] },
-    proof: gap('shutdown'),
+    proof: seenIn('pkg/nodeagent/resources/node-cgroups.test.ts', 'reservations are enforced in their own cgroups'),
   },
   'system-reserved': {
     argument: 'cpu=2',
@@ -98,9 +118,13 @@ export const resourcesEffects: Effects = {
   'system-reserved-cgroup': {
     argument: '/system',
     fields: { systemReservedCgroup: '/system' },
-    proof: gap('shutdown'),
+    proof: seenIn('pkg/nodeagent/resources/node-cgroups.test.ts', 'reservations are enforced in their own cgroups'),
   },
-  'orch-reserved-cgroup': { argument: '/own', fields: { orchReservedCgroup: '/own' }, proof: gap('shutdown') },
+  'orch-reserved-cgroup': {
+    argument: '/own',
+    fields: { orchReservedCgroup: '/own' },
+    proof: seenIn('pkg/nodeagent/resources/node-cgroups.test.ts', 'reservations are enforced in their own cgroups'),
+  },
   'eviction-hard': {
     argument: 'memory.available<1Gi',
     fields: { evictionHard: { 'memory.available': '1Gi' } },
@@ -150,12 +174,27 @@ export const resourcesEffects: Effects = {
     with: ['--eviction-hard=memory.available<1Gi'],
     proof: sees(0, secondsUntilEviction()),
   },
-  'max-open-files': { argument: '7777', fields: { maxOpenFiles: 7777 }, proof: gap('shutdown') },
-  'oom-score-adj': { argument: '7', fields: { oomScoreAdj: 7 }, proof: gap('shutdown') },
+  'max-open-files': {
+    argument: '7777',
+    fields: { maxOpenFiles: 7777 },
+    proof: seenIn(
+      'pkg/cluster/node-agent/program.test.ts',
+      'the limit of open files is that of the options and fields',
+    ),
+  },
+  'oom-score-adj': {
+    argument: '7',
+    fields: { oomScoreAdj: 7 },
+    proof: seenIn('pkg/cluster/node-agent/program.test.ts', 'the process is set up as the options and fields say'),
+  },
   'protect-kernel-defaults': {
     argument: 'true',
     fields: { protectKernelDefaults: true },
-    proof: gap('shutdown'),
+    proof: seenIn('pkg/nodeagent/node/prerequisites.test.ts', 'all differing settings are named'),
   },
-  'fail-swap-on': { argument: 'false', fields: { failSwapOn: false }, proof: gap('shutdown') },
+  'fail-swap-on': {
+    argument: 'false',
+    fields: { failSwapOn: false },
+    proof: seenIn('pkg/nodeagent/node/prerequisites.test.ts', 'swap is rejected'),
+  },
 };

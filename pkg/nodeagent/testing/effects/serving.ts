@@ -1,5 +1,6 @@
 /** Effects of options of the agent's server. */
-import { type Effects, gap, seenIn } from '#nodeagent/testing/effects/effect.js';
+import { type Effects, seenIn, sees } from '#nodeagent/testing/effects/effect.js';
+import { loopbackStatus, oldClient, reportedPort, reviews } from '#nodeagent/testing/effects/serving-sights.js';
 
 const routes = (title: string) => seenIn('pkg/nodeagent/server/routes.test.ts', title);
 const oneByOne = routes('handlers can be disabled one by one');
@@ -9,14 +10,21 @@ const requested = seenIn(
 );
 
 export const servingEffects: Effects = {
-  address: { argument: '127.0.0.9', fields: { address: '127.0.0.9' }, proof: gap('shutdown') },
-  port: { argument: '7', fields: { port: 7 }, proof: gap('shutdown') },
+  address: { argument: '127.0.0.9', fields: { address: '127.0.0.9' }, proof: sees(0, loopbackStatus) },
+  port: {
+    argument: '7',
+    fields: { port: 7 },
+    proof: seenIn(
+      'pkg/nodeagent/server/server.test.ts',
+      'if the port is only preferred and in use, another one is used',
+    ),
+  },
   'read-only-port': {
     argument: '7',
     fields: { readOnlyPort: 7 },
     proof: routes('the read-only port only serves reads'),
   },
-  'enable-server': { argument: 'false', fields: { enableServer: false }, proof: gap('shutdown') },
+  'enable-server': { argument: 'false', fields: { enableServer: false }, proof: sees(0, reportedPort) },
   'contention-profiling': { argument: 'true', fields: { enableContentionProfiling: true }, proof: 'inert' },
   'enable-debugging-handlers': {
     argument: 'false',
@@ -29,9 +37,19 @@ export const servingEffects: Effects = {
   'healthz-bind-address': {
     argument: '127.0.0.9',
     fields: { healthzBindAddress: '127.0.0.9' },
-    proof: gap('shutdown'),
+    proof: seenIn(
+      'pkg/cluster/node-agent/program.test.ts',
+      'the health endpoint is where the options and fields put it',
+    ),
   },
-  'healthz-port': { argument: '7', fields: { healthzPort: 7 }, proof: gap('shutdown') },
+  'healthz-port': {
+    argument: '7',
+    fields: { healthzPort: 7 },
+    proof: seenIn(
+      'pkg/cluster/node-agent/program.test.ts',
+      'the health endpoint is where the options and fields put it',
+    ),
+  },
   'anonymous-auth': {
     argument: 'false',
     fields: { authentication: { anonymous: { enabled: true } } },
@@ -42,45 +60,59 @@ export const servingEffects: Effects = {
     argument: 'true',
     fields: { authentication: { webhook: { enabled: false } } },
     isOpposite: true,
-    proof: gap('shutdown'),
+    proof: sees(1, reviews('tokenreviews')),
   },
   'authentication-token-webhook-cache-ttl': {
     argument: '7s',
+    with: ['--authentication-token-webhook'],
     fields: { authentication: { webhook: { cacheTTL: '7s' } } },
-    proof: gap('shutdown'),
+    proof: sees(2, reviews('tokenreviews')),
   },
   'authorization-mode': {
     argument: 'Webhook',
     fields: { authorization: { mode: 'AlwaysAllow' } },
     isOpposite: true,
-    proof: gap('shutdown'),
+    proof: sees(1, reviews('subjectaccessreviews')),
   },
   'authorization-webhook-cache-authorized-ttl': {
     argument: '7s',
+    with: ['--authorization-mode=Webhook'],
     fields: { authorization: { webhook: { cacheAuthorizedTTL: '7s' } } },
-    proof: gap('shutdown'),
+    proof: sees(2, reviews('subjectaccessreviews')),
   },
   'authorization-webhook-cache-unauthorized-ttl': {
     argument: '7s',
+    with: ['--authorization-mode=Webhook'],
     fields: { authorization: { webhook: { cacheUnauthorizedTTL: '7s' } } },
-    proof: gap('shutdown'),
+    proof: sees(2, reviews('subjectaccessreviews', false)),
   },
   'client-ca-file': {
     argument: '/f',
     fields: { authentication: { x509: { clientCAFile: '/f' } } },
-    proof: gap('shutdown'),
+    proof: seenIn('pkg/daemon/serving/daemon-server.test.ts', 'client certificates and front proxies authenticate'),
   },
-  'tls-cert-file': { argument: '/f', fields: { tlsCertFile: '/f' }, proof: gap('shutdown') },
-  'tls-private-key-file': { argument: '/f', fields: { tlsPrivateKeyFile: '/f' }, proof: gap('shutdown') },
+  'tls-cert-file': {
+    argument: '/f',
+    fields: { tlsCertFile: '/f' },
+    proof: seenIn('pkg/daemon/serving/serving-certificate.test.ts', 'certificate files and their errors'),
+  },
+  'tls-private-key-file': {
+    argument: '/f',
+    fields: { tlsPrivateKeyFile: '/f' },
+    proof: seenIn('pkg/daemon/serving/serving-certificate.test.ts', 'certificate files and their errors'),
+  },
   'tls-cipher-suites': {
     argument: 'TLS_AES_128_GCM_SHA256',
     fields: { tlsCipherSuites: ['TLS_AES_128_GCM_SHA256'] },
-    proof: gap('shutdown'),
+    proof: seenIn(
+      'pkg/daemon/serving/daemon-server.test.ts',
+      'cipher suites apply up to TLS 1.2; TLS 1.3 starts with the cheapest suite',
+    ),
   },
   'tls-min-version': {
     argument: 'VersionTLS13',
     fields: { tlsMinVersion: 'VersionTLS13' },
-    proof: gap('shutdown'),
+    proof: sees(/^ERR_SSL|ECONNRESET/, oldClient('TLSv1.2')),
   },
   'rotate-certificates': { argument: 'true', fields: { rotateCertificates: true }, proof: requested },
   'rotate-server-certificates': { argument: 'true', fields: { serverTLSBootstrap: true }, proof: requested },
