@@ -31,6 +31,8 @@ export interface CSIInput {
   readonly events: PodEvents;
   readonly registrar: Pick<NodeRegistrar, 'poke'>;
   readonly tokens: TokenManager;
+  /** A driver can be used from now on. */
+  readonly onRegistered: () => void;
 }
 
 export interface CSIParts {
@@ -47,7 +49,7 @@ export interface CSIParts {
 export async function composeCSI(
   values: NodeAgentOptions,
   { informers, clock, random, log, nodeName, metrics: registry = new Registry() }: NodeAgentDependencies,
-  { node, recorder, events, registrar, tokens }: CSIInput,
+  { node, recorder, events, registrar, tokens, onRegistered }: CSIInput,
 ): Promise<CSIParts> {
   const { client } = informers;
   const { dialect } = client;
@@ -76,7 +78,7 @@ export async function composeCSI(
     onUseChanged: () => registrar.poke(),
   });
   const nodeObjects = new NodeObjects({ client, clock, random, nodeName, log });
-  const handler = new DriverHandler({ drivers, nodeObjects, log, pluginName: paths.pluginName });
+  const handler = new DriverHandler({ drivers, nodeObjects, log, pluginName: paths.pluginName, onRegistered });
   const stats = new CSIStats({ drivers, paths, log, withHealth: gates.enabled('CSIVolumeHealth') });
   return { volumes, stats, handler, nodeObjects, close: () => stop.abort() };
 }

@@ -164,6 +164,9 @@ export async function composePods(
       ? undefined
       : await composeCSI(values, deps, {
           ...{ node: informers.node, recorder: input.recorder, events, registrar, tokens },
+          onRegistered: () => {
+            for (const pod of manager.list()) if (mayUseDrivers(pod)) manager.poke(pod.metadata.uid ?? '');
+          },
         });
   const volumes = newVolumes(values, deps, {
     ...{ ...files, objects, events, registrar, tokens },
@@ -224,6 +227,13 @@ export async function composePods(
   };
   const parts = { manager, events, cleanup, statuses, prober, close, mirrors, statics, volumes };
   return { ...parts, ...(csi && { csi }), ...sources, ...files, ...managers };
+}
+
+/** Whether a volume of the pod may be one of a CSI driver; only the persistent volume of a claim tells. */
+function mayUseDrivers({ spec }: Pod): boolean {
+  return (spec.volumes ?? []).some(
+    ({ csi, ephemeral, persistentVolumeClaim }) => (csi ?? ephemeral ?? persistentVolumeClaim) !== undefined,
+  );
 }
 
 /** A fifth of status writes may report pods that are still starting, so that those of running pods do not wait. */

@@ -14,6 +14,7 @@ import {
 } from '#api/core/v1/resources.gen.js';
 import type { Container, Pod, PodSpec } from '#api/core/v1/types.gen.js';
 import { runtimeclasses } from '#api/node/v1/resources.gen.js';
+import { csidrivers, csinodes, volumeattachments } from '#api/storage/v1/resources.gen.js';
 import { type Clock, realClock } from '#apimachinery/clock.js';
 import { type Dialect, orchDialect } from '#apimachinery/dialect.js';
 import type { Client } from '#client/client.js';
@@ -56,6 +57,7 @@ export const nodeName = 'node-1';
 export const testResources = [
   ...[nodes, pods, services, configmaps, secrets, serviceaccounts, events, leases],
   ...[persistentvolumeclaims, persistentvolumes, runtimeclasses],
+  ...[csidrivers, csinodes, volumeattachments],
 ];
 
 let ids = 0;

@@ -123,6 +123,7 @@ export class CSITestNode {
     const node = informers.informer(nodes, { fieldSelector: `metadata.name=${nodeName}` });
     const csi = await composeCSI(parsed.values, deps as unknown as NodeAgentDependencies, {
       ...{ node, recorder, events, tokens },
+      onRegistered: () => undefined,
       registrar: { poke: () => this.#report(csi) },
     });
     const factory = informers.start(stop.signal);

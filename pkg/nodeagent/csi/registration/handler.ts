@@ -12,6 +12,8 @@ export interface DriverHandlerOptions {
   readonly log: Logger;
   /** Begins messages. */
   readonly pluginName: string;
+  /** A driver can be used from now on. */
+  readonly onRegistered: () => void;
 }
 
 export class DriverHandler implements PluginHandler {
@@ -46,6 +48,7 @@ export class DriverHandler implements PluginHandler {
       throw error;
     }
     log.info({ driver: name, endpoint }, 'registered a CSI driver');
+    this.#options.onRegistered();
   }
 
   /** The plugin's socket is gone. Never rejects. */

@@ -54,7 +54,13 @@ function setUp(dialect = orchDialect) {
   });
   const drivers = new AnsweringDrivers({ clock });
   const pluginName = `${dialect.labelDomain}/csi`;
-  const handler = new DriverHandler({ drivers, nodeObjects, log: silentLogger, pluginName });
+  const handler = new DriverHandler({
+    drivers,
+    nodeObjects,
+    log: silentLogger,
+    pluginName,
+    onRegistered: () => undefined,
+  });
   const plugin = (name: string, ...versions: string[]) => ({ name, endpoint: '/sock', versions });
   return { api, clock, drivers, handler, nodeObjects, plugin };
 }
