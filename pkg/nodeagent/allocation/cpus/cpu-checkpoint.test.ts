@@ -8,7 +8,7 @@ const none = '{"policyName":"none","defaultCpuSet":"","checksum":1353318690}';
 const assigned =
   '{"policyName":"static","defaultCpuSet":"0,3-7","entries":{"uid-a":{"x":"8"},"uid-b":{"init":"1","main":"1-2"}},"checksum":2839463794}';
 const firstVersion =
-  '{"policyName":"static","defaultCpuSet":"0,3-7","entries":{"c1":"8","c2":"1-2"},"checksum":CHECKSUM}';
+  '{"policyName":"static","defaultCpuSet":"0,3-7","entries":{"c1":"8","c2":"1-2"},"checksum":209470563}';
 
 const noRefs = () => Promise.resolve(new Map<string, ContainerRef>());
 
@@ -30,7 +30,6 @@ t.test("1.24's files are read, and written to the letter", async (t) => {
 });
 
 t.test('files of the first version are migrated', async (t) => {
-  const text = firstVersion.replace('CHECKSUM', '0');
   const refs = () =>
     Promise.resolve(
       new Map([
@@ -38,11 +37,15 @@ t.test('files of the first version are migrated', async (t) => {
         ['c2', { uid: 'uid-b', name: 'main' }],
       ]),
     );
-  const state = await readCPUCheckpoint(text, 'static', refs);
+  const state = await readCPUCheckpoint(firstVersion, 'static', refs);
   t.equal(formatCPUs(state.of('uid-b', 'main') ?? new Set()), '1-2');
+  const old = await readCPUCheckpoint(firstVersion.replace('209470563', '0'), 'static', refs);
+  t.equal(formatCPUs(old.of('uid-a', 'x') ?? new Set()), '8', 'older ones have no checksum');
   const problem = "containerID 'c1' not found in initial containers list";
   const message = `error migrating v1 checkpoint state to v2 checkpoint state: ${problem}`;
-  await t.rejects(readCPUCheckpoint(text, 'static', noRefs), { message });
+  await t.rejects(readCPUCheckpoint(firstVersion, 'static', noRefs), { message });
+  const damaged = readCPUCheckpoint(firstVersion.replace('209470563', '1'), 'static', refs);
+  await t.rejects(damaged, Error, 'a changed checksum');
 });
 
 t.test('damaged files and those of another policy are refused', async (t) => {
