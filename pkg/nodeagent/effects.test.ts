@@ -114,16 +114,6 @@ t.test('an option without effect says so, given either way', async (t) => {
   }
 });
 
-/** Parts that are still being built; each removes its name with its last row. */
-const unfinished = ['services'];
-
-t.test('only parts that are still being built lack a proof', async (t) => {
-  const gaps = [...proofs(optionEffects), ...proofs(fieldEffects)].flatMap(([, proof]) =>
-    proof !== 'inert' && 'gap' in proof ? [proof.gap] : [],
-  );
-  t.same([...new Set(gaps)].sort(), unfinished);
-});
-
 for (const dialect of dialects) {
   t.test(`options and fields act, ${dialect.name} dialect`, { timeout: 120_000 }, async (t) => {
     for (const [name, effect] of Object.entries(optionEffects)) {

@@ -1,7 +1,7 @@
 /** Effects of options of logs, of gates, and of the daemons that run beside the agent. */
 import { collectorOptions, podNetworkOptions } from '#nodeagent/options/declarations.js';
 import { serviceProxyOptions } from '#nodeagent/options/service-proxy.js';
-import { type Effect, type Effects, gap, type Proof, seenIn, sees } from '#nodeagent/testing/effects/effect.js';
+import { type Effect, type Effects, type Proof, seenIn, sees } from '#nodeagent/testing/effects/effect.js';
 import { logLines, waitingLine } from '#nodeagent/testing/effects/log-sights.js';
 import { limitedPod, started } from '#nodeagent/testing/effects/node-sights.js';
 
@@ -22,6 +22,8 @@ const kernel = seenIn('test/integration/proxy/kernel.test.ts', 'in the kernel');
 const chains = seenIn('pkg/proxy/iptables/service-chains.test.ts', 'a cluster address');
 const routes = seenIn('pkg/podnetwork/pod-network.test.ts', 'routes follow the nodes');
 
+const baseTable = (title: string): Proof => seenIn('pkg/proxy/services/nft-base-table.test.ts', title);
+
 const besideTests: Readonly<Record<string, Proof>> = {
   'network-policies': seenIn('test/e2e/services.test.ts', 'network policies'),
   'pod-network': routes,
@@ -33,17 +35,25 @@ const besideTests: Readonly<Record<string, Proof>> = {
   'service-proxy-cluster-ips-internal': chains,
   'service-proxy-masquerade-all': chains,
   'service-proxy-mode': kernel,
+  'service-proxy-nodeport-addresses': baseTable('node ports are open at the given addresses only'),
   'service-proxy-nodes': kernel,
+  'service-proxy-table': baseTable('the table has the name of the option'),
 };
+
+function testOf(name: string): Proof {
+  const proof = besideTests[name];
+  if (proof === undefined) throw new Error(`--${name} has no test`);
+  return proof;
+}
 
 export const besideEffects: Effects = {
   ...all(serviceProxyOptions, (type, name) => ({
     argument: serviceProxyValues[name] ?? anyValue(type),
-    proof: besideTests[name] ?? gap('services'),
+    proof: testOf(name),
   })),
   ...all(podNetworkOptions, (type, name) => ({
     argument: name.endsWith('cidr') ? '10.0.0.0/8' : anyValue(type),
-    proof: besideTests[name] ?? gap('services'),
+    proof: testOf(name),
   })),
   ...all(collectorOptions, (type) => ({ argument: anyValue(type), proof: 'inert' })),
   'feature-gates': {

@@ -18,9 +18,7 @@ export type Proof =
   /** Observes the value however it was given: the table proves that option and field lead to the same value. */
   | { readonly test: NamedTest }
   /** The option has no effect and says so. */
-  | 'inert'
-  /** Part of the agent that is still being built, by its name. */
-  | { readonly gap: string };
+  | 'inert';
 
 export interface Effect {
   /** An instance of the option on the command line: its value. Absent for fields without an option. */
@@ -41,5 +39,3 @@ export type Effects = Readonly<Record<string, Effect>>;
 export const sees = (expected: unknown, sight: Sight): Proof => ({ sight, expected });
 
 export const seenIn = (file: string, title: string): Proof => ({ test: { file, title } });
-
-export const gap = (part: string): Proof => ({ gap: part });
