@@ -6,6 +6,7 @@ import { removeBridge } from '#containerd/bridges.js';
 import { removeCgroupRoot } from '#containerd/cgroup-root.js';
 import { containerdPaths } from '#containerd/containerd.js';
 import { type RemovalStep, takeEveryStep } from '#containerd/every-step.js';
+import { removeResults } from '#containerd/network-cache.js';
 import { removeRules } from '#containerd/rules.js';
 import type { CRI } from '#nodeagent/cri/cri.js';
 import { endMount, mountsBelow } from '#nodeagent/files/mounts.js';
@@ -33,6 +34,7 @@ export async function cleanContainerd(dir: string, bridge?: string): Promise<voi
     [`cgroup ${paths.cgroupRoot}`, () => removeCgroupRoot(paths.cgroupRoot, realClock)],
     [`bridge ${paths.bridge}`, () => removeBridge(paths.bridge)],
     [`iptables rules of ${paths.bridge}`, () => removeRules(paths.bridge)],
+    [`results of ${paths.bridge}`, () => removeResults(paths.bridge)],
     [leases, () => remove(leases)],
     [paths.stateDir, () => remove(paths.stateDir)],
   ]);
