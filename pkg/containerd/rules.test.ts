@@ -1,5 +1,5 @@
 import t from 'tap';
-import { removalOfRules } from '#containerd/rules.js';
+import { removalOfRules, removalOfSharedChains } from '#containerd/rules.js';
 
 const comment = (network: string, what = '') => `-m comment --comment "${what}name: \\"${network}\\" id: \\"1\\""`;
 const own = 'CNI-df824ce8503052c5ef0e23ef';
@@ -36,4 +36,25 @@ t.test('only the rules of the network are removed', async (t) => {
   );
   t.equal(removalOfRules(saved, 'cni123'), undefined);
   t.equal(removalOfRules('', 'cni1'), undefined);
+});
+
+t.test('the chains of host ports go with the last network', async (t) => {
+  const jump = '-A PREROUTING -m addrtype --dst-type LOCAL -j CNI-HOSTPORT-DNAT';
+  const masquerade = '-A POSTROUTING -m comment --comment "CNI portfwd requiring masquerade" -j CNI-HOSTPORT-MASQ';
+  const saved = [
+    ...['*nat', ':PREROUTING ACCEPT [0:0]', ':CNI-HOSTPORT-DNAT - [0:0]', ':CNI-HOSTPORT-MASQ - [0:0]'],
+    ...[jump, '-A PREROUTING -j OTHER', masquerade, '-A CNI-HOSTPORT-MASQ -m mark --mark 0x2000/0x2000 -j MASQUERADE'],
+  ];
+  t.equal(
+    removalOfSharedChains([...saved, 'COMMIT'].join('\n')),
+    [
+      ...['*nat', jump.replace('-A', '-D'), masquerade.replace('-A', '-D')],
+      ...['-F CNI-HOSTPORT-DNAT', '-F CNI-HOSTPORT-MASQ', '-X CNI-HOSTPORT-DNAT', '-X CNI-HOSTPORT-MASQ', 'COMMIT', ''],
+    ].join('\n'),
+    'jumps to them first',
+  );
+  t.equal(removalOfSharedChains([...saved, `:${foreign} - [0:0]`].join('\n')), undefined, 'a sandbox of another one');
+  const port = `-A CNI-HOSTPORT-DNAT -p tcp -m multiport --dports 80 -j ${ports}`;
+  t.equal(removalOfSharedChains([...saved, port].join('\n')), undefined, 'a host port of another one');
+  t.equal(removalOfSharedChains('*nat\n:PREROUTING ACCEPT [0:0]\nCOMMIT\n'), undefined, 'none are there');
 });

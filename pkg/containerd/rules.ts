@@ -33,23 +33,54 @@ export function removalOfRules(saved: string, network: string): string | undefin
   return ['*nat', ...single, ...flushes, ...removals, 'COMMIT', ''].join('\n');
 }
 
-/** Removes all rules of a network without sandboxes. Rejects with the program's message. */
+/** Chains of host ports, which the networks of a machine share. */
+const sharedChains = ['CNI-HOSTPORT-DNAT', 'CNI-HOSTPORT-SETMARK', 'CNI-HOSTPORT-MASQ'];
+
+/** Input of `iptables-restore --noflush` to remove the shared chains; undefined while a network uses them. Pure. */
+export function removalOfSharedChains(saved: string): string | undefined {
+  const lines = saved.split('\n');
+  const declared = lines.flatMap((line) => /^:(\S+) /.exec(line)?.[1] ?? []);
+  const chains = sharedChains.filter((chain) => declared.includes(chain));
+  const isUsed = declared.some((chain) => sandboxChain.test(chain)) || lines.some((line) => isHostPort(line));
+  if (chains.length === 0 || isUsed) return undefined;
+  const jumps = lines.filter((line) => chains.includes(/ -j (\S+)/.exec(line)?.[1] ?? '') && line.startsWith('-A '));
+  const steps = ['-F', '-X'].flatMap((step) => chains.map((chain) => `${step} ${chain}`));
+  return ['*nat', ...jumps.map((line) => line.replace(/^-A /, '-D ')), ...steps, 'COMMIT', ''].join('\n');
+}
+
+const isHostPort = (line: string): boolean => line.startsWith('-A CNI-HOSTPORT-DNAT ');
+
+/** Removes all rules of a network without sandboxes, and what networks share after the last one. Rejects with the program's message. */
 export async function removeRules(network: string): Promise<void> {
-  const { stdout } = await run('iptables-save', ['-t', 'nat'], { maxBuffer: 64 * 1024 * 1024 });
-  const removal = removalOfRules(stdout, network);
-  if (removal === undefined) return;
+  const removal = removalOfRules(await savedRules(), network);
+  if (removal !== undefined) await restore(removal);
+  const shared = removalOfSharedChains(await savedRules());
+  if (shared === undefined) return;
+  try {
+    await restore(shared);
+  } catch (error) {
+    // Another network may have begun to use the chains meanwhile; then they stay.
+    if (removalOfSharedChains(await savedRules()) !== undefined) throw error;
+  }
+}
+
+async function savedRules(): Promise<string> {
+  return (await run('iptables-save', ['-t', 'nat'], { maxBuffer: 64 * 1024 * 1024 })).stdout;
+}
+
+async function restore(input: string): Promise<void> {
   await new Promise<void>((resolve, reject) => {
-    const restore = spawn('iptables-restore', ['--noflush', '--wait'], { stdio: ['pipe', 'ignore', 'pipe'] });
+    const program = spawn('iptables-restore', ['--noflush', '--wait'], { stdio: ['pipe', 'ignore', 'pipe'] });
     let message = '';
-    restore.stderr.on('data', (part: Buffer) => {
+    program.stderr.on('data', (part: Buffer) => {
       message += part.toString();
     });
-    restore.stdin.on('error', () => undefined);
-    restore.once('error', reject);
-    restore.once('close', (code) => {
+    program.stdin.on('error', () => undefined);
+    program.once('error', reject);
+    program.once('close', (code) => {
       if (code === 0) resolve();
       else reject(new Error(`iptables-restore exited with code ${code}: ${message.trim()}`));
     });
-    restore.stdin.end(removal);
+    program.stdin.end(input);
   });
 }
