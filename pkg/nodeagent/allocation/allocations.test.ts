@@ -193,6 +193,27 @@ t.test('the parts of a configuration come in the order of the providers', async 
   t.same(rest, { cpus: '0-1', memoryNodes: '0', mounts: [], annotations: { n1: '1', n2: '2', last: '2' } });
 });
 
+t.test('what a pod was given counts as allocatable, even if the node advertises less', async (t) => {
+  const provider = new RecordingProvider();
+  const inUse = new Map([['example.com/gpu', 3]]);
+  const allocations = newAllocations({
+    providers: [
+      Object.assign(provider, { inUse: (uid: string) => (uid === 'has' ? inUse : new Map<string, number>()) }),
+    ],
+  });
+  const rows: [name: string, uid: string, advertised: string | undefined, sufficient: string | undefined][] = [
+    ['too little', 'has', '1', '3'],
+    ['nothing, since its plugin is gone', 'has', undefined, '3'],
+    ['enough', 'has', '4', '4'],
+    ['too little, for a pod without devices', 'none', '1', '1'],
+  ];
+  for (const [name, uid, advertised, sufficient] of rows) {
+    const allocatable = advertised === undefined ? { cpu: '2' } : { cpu: '2', 'example.com/gpu': advertised };
+    const { cpu, 'example.com/gpu': gpus } = allocations.sufficient(uid, allocatable) as Record<string, string>;
+    t.same([cpu, gpus], ['2', sufficient], name);
+  }
+});
+
 t.test('policies need at most eight NUMA nodes', async (t) => {
   const nodes = Array.from({ length: 9 }, (_, i) => i);
   t.ok(new TopologyManager({ policy: 'none', scope: 'pod', nodes }), 'except none');
