@@ -187,32 +187,38 @@ t.test('gates of a stage are switched together, a gate of its own wins, unknown 
 });
 
 t.test('a gate that nothing depends on is warned about', async (t) => {
-  const values = { AppArmor: false, NodeSwap: true, QOSReserved: true, DevicePlugins: true, ContextualLogging: false };
+  const values = {
+    AppArmor: false,
+    NodeSwap: true,
+    QOSReserved: true,
+    VolumeCapacityPriority: true,
+    ContextualLogging: false,
+  };
   t.same(
     idleGateWarnings(values, []).map((line) => line.split(' ')[2]),
-    ['AppArmor', 'NodeSwap', 'QOSReserved', 'DevicePlugins', 'ContextualLogging'],
+    ['AppArmor', 'NodeSwap', 'QOSReserved', 'VolumeCapacityPriority', 'ContextualLogging'],
   );
   t.same(idleGateWarnings(values, nodeAgentGates), [
     'Feature gate AppArmor has no effect: nothing in this daemon depends on it',
-    'Feature gate DevicePlugins has no effect: the node agent does not manage devices',
+    'Feature gate VolumeCapacityPriority has no effect: nodes are not scored by the capacity of their volumes',
     'Feature gate ContextualLogging has no effect: lines of the log always carry the values of their context',
   ]);
   t.same(idleGateWarnings({ EphemeralContainers: false, IdentifyPodOS: false }, apiGates()), []);
   t.same(
-    idleGateWarnings({ DevicePlugins: false, ContextualLogging: true, AppArmor: true }, []),
+    idleGateWarnings({ VolumeCapacityPriority: false, ContextualLogging: true, AppArmor: true }, []),
     [],
     'what happens anyway',
   );
 });
 
 t.test('gates of a stage name what they set in vain', async (t) => {
-  const [alpha = ''] = idleGateWarnings({ AllAlpha: true, CSIVolumeHealth: false }, []);
-  t.match(alpha, /^Feature gate AllAlpha=true has no effect on CPUManagerPolicyAlphaOptions, /);
-  t.notMatch(alpha, /CSIVolumeHealth|ContextualLogging/, 'set by its own, or on anyway');
+  const [alpha = ''] = idleGateWarnings({ AllAlpha: true, PodAndContainerStatsFromCRI: false }, []);
+  t.match(alpha, /^Feature gate AllAlpha=true has no effect on InTreePluginCloudAUnregister, /);
+  t.notMatch(alpha, /PodAndContainerStatsFromCRI|ContextualLogging/, 'set by its own, or on anyway');
   t.match(idleGateWarnings({ AllBeta: true }, []), [/^Feature gate AllBeta=true has no effect on CSIMigrationCloudD/]);
   const [beta = ''] = idleGateWarnings({ AllBeta: false }, []);
   t.match(beta, /^Feature gate AllBeta=false has no effect on /);
-  t.notMatch(beta, /DevicePlugins/, 'off anyway');
+  t.notMatch(beta, /CSIMigrationCloudD/, 'off anyway');
   t.same(idleGateWarnings({ AllAlpha: false }, []), []);
 });
 
