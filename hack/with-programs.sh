@@ -8,6 +8,9 @@ if [ "${1:-}" != --inside ]; then
 fi
 shift
 mount --make-rshared /
+# Programs outside would take the network namespaces of this tree, which are no mounts for them, for remains.
+mkdir -p /run/netns
+mount -t tmpfs tmpfs /run/netns
 while [ $# -gt 0 ] && [ "$1" != -- ]; do
   name=${1%%=*} path=$(realpath "${1#*=}")
   shift
