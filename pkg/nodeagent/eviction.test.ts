@@ -247,28 +247,25 @@ t.test('dead runs of a container are collected by the options', async (t) => {
 });
 
 t.test('with --kernel-memcg-notification a shortage is noticed within a second', async (t) => {
+  /** The longest of three delays, at different times after the last check. */
   const delay = async (...args: string[]) => {
-    const agent = await shortAgent(t, args);
-    agent.start('p', {}, 500 * Mi);
-    await agent.until(() => agent.status('p')?.phase === 'Running');
-    // Just after a check.
-    const node = () => agent.condition('MemoryPressure');
-    agent.machine.short = { memoryAvailableBytes: 1 };
-    await agent.until(() => node() === 'True');
-    agent.machine.short = {};
-    await agent.clock.advance(60_000);
-    agent.start('q', { containers: [{ name: 'q', resources: { requests: { memory: '1' } } }] }, 500 * Mi);
-    await agent.until(() => agent.status('q')?.phase === 'Running');
-    await agent.clock.advance(10_000 - (agent.clock.monotonic() % 10_000) + 1100);
-    const began = agent.clock.monotonic();
-    agent.machine.short = { memoryAvailableBytes: 1 };
-    await agent.until(() => agent.status('q')?.phase === 'Failed');
-    return (agent.clock.monotonic() - began) / 1000;
+    const delays: number[] = [];
+    for (const offsetMs of [500, 4000, 7500]) {
+      const agent = await shortAgent(t, args);
+      agent.start('p', {}, 500 * Mi);
+      await agent.until(() => agent.status('p')?.phase === 'Running');
+      await agent.clock.advance(10_000 - (agent.clock.monotonic() % 10_000) + offsetMs);
+      const began = agent.clock.monotonic();
+      agent.machine.short = { memoryAvailableBytes: 1 };
+      await agent.until(() => agent.status('p')?.phase === 'Failed');
+      delays.push((agent.clock.monotonic() - began) / 1000);
+    }
+    return Math.max(...delays);
   };
   const slow = await delay();
   const fast = await delay('--kernel-memcg-notification');
   const old = await delay('--experimental-kernel-memcg-notification');
   t.ok(fast <= 2, `${fast} s`);
   t.ok(old <= 2, `${old} s`);
-  t.ok(slow > 2, `${slow} s without`);
+  t.ok(slow >= 3, `${slow} s without`);
 });
