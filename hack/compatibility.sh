@@ -111,8 +111,9 @@ test_node() {
       npm install --prefix "$folder" --no-save --no-audit --no-fund --ignore-scripts --loglevel=error "$node_package@$major"
     version=$("$folder/node_modules/$node_package/bin/node" --version | version_of)
     try Node.js "$version" 'unit tests' env "PATH=$PWD/$folder/node_modules/$node_package/bin:$PATH" tests: "${files[@]}"
+    # bin/orch takes the project's own Node.js.
     try Node.js "$version with a cluster" 'life of pods' \
-      env "PATH=$PWD/$folder/node_modules/$node_package/bin:$PATH" tests: test/e2e/lifecycle
+      hack/with-programs.sh "node=$folder/node_modules/$node_package/bin/node" -- tests: test/e2e/lifecycle
   done
 }
 
