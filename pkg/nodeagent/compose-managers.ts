@@ -13,7 +13,7 @@ import { CPUManager } from '#nodeagent/allocation/cpus/cpu-manager.js';
 import { formatCPUs, isSubset, parseCPUs } from '#nodeagent/allocation/cpus/cpu-set.js';
 import { CPUState } from '#nodeagent/allocation/cpus/cpu-state.js';
 import { CPUTopology } from '#nodeagent/allocation/cpus/cpu-topology.js';
-import { staticPolicyOptions } from '#nodeagent/allocation/cpus/policy-options.js';
+import { staticPolicyOptions } from '#nodeagent/allocation/cpus/policy-settings.js';
 import { StaticCPUPolicy } from '#nodeagent/allocation/cpus/static-policy.js';
 import { memoryCheckpoint, readMemoryCheckpoint } from '#nodeagent/allocation/memory/memory-checkpoint.js';
 import { MemoryManager } from '#nodeagent/allocation/memory/memory-manager.js';

@@ -5,7 +5,7 @@ import { cpuCheckpoint, readCPUCheckpoint } from '#nodeagent/allocation/cpus/cpu
 import { type CPUSet, difference, formatCPUs, isSubset, parseCPUs, union } from '#nodeagent/allocation/cpus/cpu-set.js';
 import { CPUState } from '#nodeagent/allocation/cpus/cpu-state.js';
 import { CPUTopology } from '#nodeagent/allocation/cpus/cpu-topology.js';
-import { staticPolicyOptions } from '#nodeagent/allocation/cpus/policy-options.js';
+import { staticPolicyOptions } from '#nodeagent/allocation/cpus/policy-settings.js';
 import { StaticCPUPolicy } from '#nodeagent/allocation/cpus/static-policy.js';
 import { guaranteedPod } from '#nodeagent/allocation/testing/guaranteed-pod.js';
 import { machine, randomMachine } from '#nodeagent/allocation/testing/machines.js';

@@ -16,7 +16,7 @@ import {
 } from '#nodeagent/allocation/cpus/cpu-set.js';
 import type { CPUState } from '#nodeagent/allocation/cpus/cpu-state.js';
 import type { CPUTopology } from '#nodeagent/allocation/cpus/cpu-topology.js';
-import type { StaticPolicyOptions } from '#nodeagent/allocation/cpus/policy-options.js';
+import type { StaticPolicyOptions } from '#nodeagent/allocation/cpus/policy-settings.js';
 import { takeDistributed } from '#nodeagent/allocation/cpus/take-distributed.js';
 import { takePacked } from '#nodeagent/allocation/cpus/take-packed.js';
 import { AllocationError } from '#nodeagent/allocation/provider.js';
