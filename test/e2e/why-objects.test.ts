@@ -1,9 +1,9 @@
 /** `orchctl why TYPE NAME` on a running cluster: the controllers bring the objects into their states. */
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
 import { type Answer, rootCauses } from '#insight/inquiry/finding.js';
-import { eventually, startTestCluster } from '#test/e2e/harness.js';
+import { eventually, root as projectRoot, startTestCluster } from '#test/e2e/harness.js';
 
 t.setTimeout(300_000);
 const cluster = await startTestCluster({ runtime: 'simulated', store: 'memory' });
@@ -152,6 +152,32 @@ t.test('jobs, budgets and objects with finalizers', async (t) => {
   const text = await cluster.ctl('why', 'configmap', 'kept', '-n', 'held');
   t.match(text.stdout, /^ConfigMap held\/kept: stuck\n {2}Finalizer example\.com\/clean/);
   t.match(text.stdout, /What would help:\n {2}- Check that the controller of example\.com runs/);
+});
+
+t.test('the answers of docs/why.md', async (t) => {
+  const volumes = [{ name: 'data', persistentVolumeClaim: { claimName: 'late' } }];
+  const shop = template({ app: 'shop', tier: 'back' });
+  await apply(
+    service('shop', { app: 'shop', tier: 'front' }),
+    { apiVersion: 'v1', kind: 'Pod', ...shop, metadata: { ...shop.metadata, name: 'shop-0' } },
+    {
+      apiVersion: 'v1',
+      kind: 'PersistentVolumeClaim',
+      metadata: { name: 'late' },
+      spec: { storageClassName: 'fast', accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '1Gi' } } },
+    },
+    deployment('late', 1, { volumes }),
+  );
+  await root('SelectorMatchesNothing', 'service', 'shop');
+  await root('StorageClassMissing', 'deployment', 'late');
+  const page = readFileSync(join(projectRoot, 'docs', 'why.md'), 'utf8');
+  const examples = [...page.matchAll(/```\n\$ orchctl why (.*)\n([\s\S]*?)```/g)];
+  t.equal(examples.length, 2);
+  for (const [, args = '', output] of examples) {
+    const { stdout } = await cluster.ctl('why', ...args.split(' '));
+    // Names of a deployment's pods are random.
+    t.equal(stdout.replace(/late-[0-9a-z]+-[0-9a-z]+/, 'late-*'), output, args);
+  }
 });
 
 t.test('a wrong name says what to do', async (t) => {
