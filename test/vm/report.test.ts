@@ -17,11 +17,7 @@ t.test('the table of hosts shows upstream versions', (t) => {
   const host = { suite: 'bookworm', versions, node: 'v26.12.1', scenarios: { pods } };
   const other = { ...host, versions: versions.replace('12.15', '13.8'), scenarios: { pods, reboot } };
   const section = sectionOf([host, other]);
-  t.match(
-    section,
-    '| 12.15 | 6.1.0-50-cloud-amd64 | 252.39 | 1.6.20 | 1.1.5 | 3.4.23 | 1.1.1 | 26.12.1 |\n',
-    'a host',
-  );
+  t.match(section, '| 12.15 | 6.1.0-50-cloud-amd64 | 252.39 | 1.6.20 | 1.1.5 | 3.4.23 | 1.1.1 | 26.12.1 |\n', 'a host');
   t.match(section, '| what | Debian 12.15 | Debian 13.8 |\n', 'the hosts of the scenarios');
   const figures = '70 passed, 1 failed (10 min, KVM)';
   t.match(section, `| pods | ${figures} | ${figures} |\n| reboot | not run | ${figures} |\n`, 'what ran where');
