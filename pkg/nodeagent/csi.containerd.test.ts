@@ -121,7 +121,7 @@ t.test('containers use the volumes of a CSI driver', { skip }, async (t) => {
   await writeFile(join(dir, 'volumes/data/below/file'), 'part');
   start(
     'reader',
-    'cat /part/file /data/file; echo x > /data/new || echo refused; echo y > /own/file && echo stored; exec sleep 1000',
+    'exec 2>&1; cat /part/file /data/file; echo x > /data/new || echo refused; echo y > /own/file && echo stored; exec sleep 1000',
     {
       volumes: [claim('data', true), { name: 'own', csi: { driver: driverName } }],
     },
