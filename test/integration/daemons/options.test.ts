@@ -114,8 +114,8 @@ function refused(run: () => unknown): readonly string[] {
   }
 }
 
-/** For options with forms of their own: an address, a range of ports, gates, levels of modules, a pair of files. */
-const special = ['127.0.0.1', '1-2', 'AllAlpha=true', 'a=1,b=2', 'a,b'] as const;
+/** For options with forms of their own: an address, a range of ports, gates, levels of modules, a pair of files, a size. */
+const special = ['127.0.0.1', '1-2', 'AllAlpha=true', 'a=1,b=2', 'a,b', '2Ki'] as const;
 
 function sampleOf({ type, check, oneOf }: OptionDeclaration): readonly [text: string, value: unknown] {
   const usual = [samples[type][0], samples[type][1]] as const;

@@ -183,12 +183,14 @@ scheduler_volume_binder_cache_requests_total counter ALPHA operation
 scheduler_volume_scheduling_stage_error_total counter ALPHA operation`),
 ];
 
+/** Of a node without a machine: it has no drivers, device plugins and pod resources, whose metrics other tests see. */
 export const nodeAgentMetrics: readonly ReleaseMetric[] = [
   ...ofAll,
   ...ofClients,
   ...rows(`
 _cgroup_manager_duration_seconds histogram ALPHA operation_type
 _containers_per_pod_count histogram ALPHA
+_eviction_stats_age_seconds histogram ALPHA eviction_signal
 _evictions counter ALPHA eviction_signal
 _http_inflight_requests gauge ALPHA long_running method path server_type
 _http_requests_duration_seconds histogram ALPHA long_running method path server_type
@@ -216,6 +218,7 @@ _started_pods_total counter ALPHA
 _volume_metric_collection_duration_seconds histogram ALPHA metric_source
 _volume_stats_available_bytes gauge ALPHA namespace persistentvolumeclaim
 _volume_stats_capacity_bytes gauge ALPHA namespace persistentvolumeclaim
+_volume_stats_health_status_abnormal gauge ALPHA namespace persistentvolumeclaim
 _volume_stats_inodes gauge ALPHA namespace persistentvolumeclaim
 _volume_stats_inodes_free gauge ALPHA namespace persistentvolumeclaim
 _volume_stats_inodes_used gauge ALPHA namespace persistentvolumeclaim
@@ -234,11 +237,7 @@ export const leftOut: Readonly<Record<string, string>> = {
   field_validation_request_duration_seconds: 'fields are validated with the decoding, which is not measured apart',
   go_: 'there is no Go runtime; nodejs_ tells of the one there is',
   scheduler_e2e_scheduling_duration_seconds: 'deprecated since 1.23, and hidden in 1.24',
-  storage_operation_: 'volumes are files: nothing is attached or mounted by an operation of its own',
   _certificate_manager_: 'certificates of the node are renewed outside the node agent',
-  _eviction_stats_age_seconds: 'pods are not evicted for want of what the node has',
-  _device_plugin_: 'there are no device plugins',
   _pleg_discard_events: 'changes of the runtime wait in no channel, so none can be dropped',
-  _pod_resources_endpoint_: 'there is no such endpoint',
   _started_host_process_containers_: 'of another operating system',
 };
