@@ -1,26 +1,36 @@
 #!/usr/bin/env bash
 # Packs the programs with the Node.js they run on into dist/orch-VERSION-linux-ARCH.tar.gz, and its sum beside it. Unpacked
 # anywhere on Debian 12, bin/orch runs without npm and without a build. The same files give the same bytes.
+# ARCHS="amd64 arm64" packs one for each; the default is this machine's.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-hack/build.sh
+hack/build.sh --programs
 source hack/node.sh
 version=$(node -p 'require("./package.json").version')
-name=orch-$version-linux-$(dpkg --print-architecture 2>/dev/null || uname -m)
+own=$(dpkg --print-architecture 2>/dev/null || uname -m)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-mkdir -p "$work/$name"/{.tools/bin,dist}
-cp -r bin examples README.md package.json charts "$work/$name"
-cp -r docs "$work/$name/docs"
-cp dist/build.json "$work/$name/dist"
-# Source maps are of use only with the sources.
-node dist/hack/bundle/main.js list | grep -v '\.map$' | xargs -r cp --parents -t "$work/$name"
-node=$(readlink -f "$(command -v node)")
-cp "$node" "$work/$name/.tools/bin/node"
-# A library of Node.js that a small Debian lacks; bin/* name its folder to the linker.
-atomic=$(ldd "$node" | sed -n 's/.*libatomic\.so\.1 => \([^ ]*\).*/\1/p')
-[ -z "$atomic" ] || install -D "$(readlink -f "$atomic")" "$work/$name/.tools/lib/libatomic.so.1"
-chmod -R u=rwX,go=rX "$work/$name"
-tar --sort=name --mtime=@0 --owner=0 --group=0 --numeric-owner -C "$work" -cf - "$name" | gzip -9n >"dist/$name.tar.gz"
-(cd dist && sha256sum "$name.tar.gz" >"$name.tar.gz.sha256")
-ls -l "dist/$name.tar.gz" | awk '{ printf "%s: %.1f MB\n", $NF, $5 / 1e6 }'
+for arch in ${ARCHS:-$own}; do
+  # A library of Node.js that a small Debian lacks; bin/* name its folder to the linker.
+  if [ "$arch" = "$own" ]; then
+    node=$(readlink -f "$(command -v node)")
+    atomic=$(ldd "$node" | sed -n 's/.*libatomic\.so\.1 => \([^ ]*\).*/\1/p')
+  else
+    folder=${FOREIGN:-.tools}/$arch
+    hack/foreign-machine.sh "$arch" "$folder" --node
+    node=$folder/node
+    atomic=$folder/libatomic.so.1
+  fi
+  name=orch-$version-linux-$arch
+  mkdir -p "$work/$name"/{.tools/bin,dist}
+  cp -r bin examples README.md package.json charts docs "$work/$name"
+  cp dist/build.json "$work/$name/dist"
+  # Source maps are of use only with the sources.
+  node dist/hack/bundle/main.js list | grep -v '\.map$' | xargs -r cp --parents -t "$work/$name"
+  cp "$node" "$work/$name/.tools/bin/node"
+  [ -z "$atomic" ] || install -D "$(readlink -f "$atomic")" "$work/$name/.tools/lib/libatomic.so.1"
+  chmod -R u=rwX,go=rX "$work/$name"
+  tar --sort=name --mtime=@0 --owner=0 --group=0 --numeric-owner -C "$work" -cf - "$name" | gzip -9n >"dist/$name.tar.gz"
+  (cd dist && sha256sum "$name.tar.gz" >"$name.tar.gz.sha256")
+  ls -l "dist/$name.tar.gz" | awk '{ printf "%s: %.1f MB\n", $NF, $5 / 1e6 }'
+done

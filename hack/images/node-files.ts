@@ -2,9 +2,10 @@
 import { existsSync, readdirSync, readFileSync, realpathSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import type { TarEntry } from '#nodeagent/images/tar.js';
-import { librariesOf, pathOf, programFile, sharedLibraries, toolFile } from './runtime-files.js';
+import { imagePath, type Machine, sharedLibraries } from './machine.js';
+import { programFile, toolFile } from './runtime-files.js';
 
-/** Programs of this machine; on Debian 12 those of `hack/install-packages.sh`. */
+/** Programs of the machine; on Debian 12 those of `hack/install-packages.sh`. */
 const programs = ['containerd', 'containerd-shim-runc-v2', 'ctr', 'runc', 'ip', 'bridge', 'nft', 'conntrack'].concat([
   'mount',
   'umount',
@@ -27,18 +28,18 @@ const applets = ['sh', 'cat', 'echo', 'grep', 'kill', 'ln', 'ls', 'mkdir', 'ps',
 const authorities = '/etc/ssl/certs/ca-certificates.crt';
 
 /** @param own Folder of the project's own files for it. Throws when a program is not installed. */
-export function nodeFiles(own: string): TarEntry[] {
-  const paths = programs.map(pathOf);
-  const plugins = cniPlugins.map((name) => join(cniDir, name));
-  const iptables = realpathSync(pathOf('iptables'));
-  const extensions = extensionsOf(iptables);
+export function nodeFiles(own: string, machine: Machine): TarEntry[] {
+  const paths = programs.map(machine.pathOf);
+  const plugins = cniPlugins.map((name) => join(machine.root, cniDir, name));
+  const iptables = realpathSync(machine.pathOf('iptables'));
+  const extensions = extensionsOf(iptables, machine);
   const link = (path: string, target: string): TarEntry => ({ type: 'link', path, target });
   return [
-    ...sharedLibraries([...paths, ...plugins, iptables, ...extensions]),
+    ...sharedLibraries(machine, [...paths, ...plugins, iptables, ...extensions]),
     ...[...paths, iptables].map(toolFile),
     ...iptablesNames.map((name) => link(`usr/bin/${name}`, basename(iptables))),
-    ...[...extensions, ...plugins].map((path) => programFile(path, path.slice(1))),
-    programFile(pathOf('busybox'), 'bin/busybox'),
+    ...[...extensions, ...plugins].map((path) => programFile(path, imagePath(machine, path))),
+    programFile(machine.pathOf('busybox'), 'bin/busybox'),
     ...applets.map((name) => link(`bin/${name}`, 'busybox')),
     programFile(join(own, 'start.sh'), 'usr/bin/start-node'),
     ...(existsSync(authorities) ? [textFile(authorities)] : []),
@@ -49,8 +50,8 @@ export function nodeFiles(own: string): TarEntry[] {
 }
 
 /** Matches and targets of iptables are libraries that it looks for in a folder beside its own. */
-function extensionsOf(iptables: string): string[] {
-  const [library] = librariesOf(iptables).filter((path) => basename(path).startsWith('libxtables.'));
+function extensionsOf(iptables: string, machine: Machine): string[] {
+  const [library] = machine.librariesOf(iptables).filter((path) => basename(path).startsWith('libxtables.'));
   if (library === undefined) return [];
   const folder = join(dirname(realpathSync(library)), 'xtables');
   return readdirSync(folder)

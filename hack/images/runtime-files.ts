@@ -19,12 +19,6 @@ export function toolFile(path: string): TarEntry {
   return programFile(path, `usr/bin/${basename(path)}`);
 }
 
-/** The shared libraries that the programs load, and their loader, at the same paths as here; each once, sorted. */
-export function sharedLibraries(programs: readonly string[]): TarEntry[] {
-  const paths = new Set(programs.flatMap((program) => librariesOf(realpathSync(program))));
-  return [...paths].sort().map((path) => programFile(path, path.slice(1)));
-}
-
 /**
  * Paths of the shared libraries that a program loads, its loader among them; none of one that is linked statically.
  * @param folders Where libraries are looked for before the system's own folders. Throws where one is in neither.

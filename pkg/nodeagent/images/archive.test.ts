@@ -11,8 +11,8 @@ import { tar } from '#nodeagent/images/tar.js';
 
 t.test('archives are readable by tar and deterministic', async (t) => {
   const definitions = clusterImageDefinitions('test', Buffer.from('busybox'));
-  const archive = imageArchive(definitions, { arch: 'x64' });
-  t.ok(archive.equals(imageArchive(definitions, { arch: 'x64' })));
+  const archive = imageArchive([{ arch: 'x64', images: definitions }]);
+  t.ok(archive.equals(imageArchive([{ arch: 'x64', images: definitions }])));
   const dir = await mkdtemp(join(tmpdir(), 'images-'));
   t.teardown(() => rm(dir, { recursive: true }));
   await writeFile(join(dir, 'a.tar'), archive);
@@ -31,6 +31,39 @@ t.test('archives are readable by tar and deterministic', async (t) => {
     'the shared layer is stored once',
   );
 });
+
+t.test('one image for several architectures', async (t) => {
+  const of = (arch: string) => ({ arch, images: clusterImageDefinitions('test', Buffer.from(arch)) });
+  const dir = t.testdir();
+  await writeFile(join(dir, 'a.tar'), imageArchive([of('x64'), of('arm64')]));
+  const read = async (path: string) => {
+    const { stdout } = await promisify(execFile)('tar', ['xOf', join(dir, 'a.tar'), path]);
+    return JSON.parse(stdout) as { architecture?: string; manifests: Descriptor[]; config: Descriptor };
+  };
+  const blob = (digest: string) => read(`blobs/${digest.replace(':', '/')}`);
+  const { manifests } = await read('index.json');
+  t.same(
+    manifests.map(({ annotations }) => annotations?.['io.containerd.image.name']),
+    Object.values(clusterImages('test')),
+    'each name once',
+  );
+  const [first] = manifests;
+  t.equal(first?.mediaType, 'application/vnd.oci.image.index.v1+json');
+  const index = await blob(first?.digest ?? '');
+  for (const [at, architecture] of ['amd64', 'arm64'].entries()) {
+    const each = index.manifests[at];
+    t.same(each?.platform, { architecture, os: 'linux' });
+    const { config } = await blob(each?.digest ?? '');
+    t.equal((await blob(config.digest)).architecture, architecture);
+  }
+});
+
+interface Descriptor {
+  readonly digest: string;
+  readonly mediaType: string;
+  readonly platform?: object;
+  readonly annotations?: Readonly<Record<string, string>>;
+}
 
 t.test('long paths are rejected, not truncated', async (t) => {
   t.throws(() => tar([{ type: 'directory', path: 'x'.repeat(200), mode: 0o755 }]), RangeError);

@@ -20,6 +20,7 @@ export interface ImageDefinition {
 const architectures: Readonly<Record<string, string>> = { x64: 'amd64', ia32: '386' };
 
 const mediaTypes = {
+  index: 'application/vnd.oci.image.index.v1+json',
   manifest: 'application/vnd.oci.image.manifest.v1+json',
   config: 'application/vnd.oci.image.config.v1+json',
   layer: 'application/vnd.oci.image.layer.v1.tar',
@@ -43,15 +44,23 @@ interface Layer extends Blob {
   readonly diffId: string;
 }
 
-export interface ArchiveOptions {
+/** The images of one architecture. */
+export interface PlatformImages {
   /** Node.js's name, as `process.arch`. */
   readonly arch: string;
+  readonly images: readonly ImageDefinition[];
+}
+
+export interface ArchiveOptions {
   /** Whether layers are compressed, for transfer over a network. */
   readonly compress?: boolean;
 }
 
-/** Builds one archive of several images; shared layers are stored once. Deterministic. */
-export function imageArchive(images: readonly ImageDefinition[], { arch, compress = false }: ArchiveOptions): Buffer {
+/**
+ * Builds one archive of several images; shared layers are stored once. Images of the same name for several architectures become
+ * one, out of which a runtime takes its own. Deterministic.
+ */
+export function imageArchive(platforms: readonly PlatformImages[], { compress = false }: ArchiveOptions = {}): Buffer {
   const blobs = new Map<string, Blob>();
   const keep = (b: Blob): Blob => {
     blobs.set(b.digest, b);
@@ -66,12 +75,12 @@ export function imageArchive(images: readonly ImageDefinition[], { arch, compres
     layers.set(files, layer);
     return layer;
   };
-  const manifests = images.map((image) => {
+  const manifestOf = (image: ImageDefinition, architecture: string) => {
     const imageLayers = [...(image.below ?? []), image.files].map(layerOf);
     const config = keep(
       blob({
         created: '1970-01-01T00:00:00Z',
-        architecture: architectures[arch] ?? arch,
+        architecture,
         os: 'linux',
         config: {
           Entrypoint: image.entrypoint,
@@ -91,11 +100,21 @@ export function imageArchive(images: readonly ImageDefinition[], { arch, compres
         layers: imageLayers.map((layer) => descriptor(compress ? mediaTypes.compressedLayer : mediaTypes.layer, layer)),
       }),
     );
-    const tag = image.name.slice(image.name.lastIndexOf(':') + 1);
-    return {
-      ...descriptor(mediaTypes.manifest, manifest),
-      annotations: { 'io.containerd.image.name': image.name, 'org.opencontainers.image.ref.name': tag },
-    };
+    return { ...descriptor(mediaTypes.manifest, manifest), platform: { architecture, os: 'linux' } };
+  };
+  const byName = new Map<string, ReturnType<typeof manifestOf>[]>();
+  for (const { arch, images } of platforms) {
+    for (const image of images) {
+      const manifest = manifestOf(image, architectures[arch] ?? arch);
+      byName.set(image.name, [...(byName.get(image.name) ?? []), manifest]);
+    }
+  }
+  const manifests = [...byName].map(([name, list]) => {
+    const index = () => blob({ schemaVersion: 2, mediaType: mediaTypes.index, manifests: list });
+    const [only] = list;
+    const target = list.length === 1 && only !== undefined ? only : descriptor(mediaTypes.index, keep(index()));
+    const tag = name.slice(name.lastIndexOf(':') + 1);
+    return { ...target, annotations: { 'io.containerd.image.name': name, 'org.opencontainers.image.ref.name': tag } };
   });
   const file = (path: string, content: Buffer | object): TarEntry => ({
     type: 'file',

@@ -84,9 +84,8 @@ export interface BuildImageArchiveOptions {
 /** Writes the archive of the cluster's images and returns their names. */
 export async function buildImageArchive(options: BuildImageArchiveOptions): Promise<ClusterImages> {
   const busybox = await readFile(options.busybox ?? '/bin/busybox');
-  const archive = imageArchive(clusterImageDefinitions(options.product, busybox), {
-    arch: options.arch ?? process.arch,
-  });
+  const images = clusterImageDefinitions(options.product, busybox);
+  const archive = imageArchive([{ arch: options.arch ?? process.arch, images }]);
   await writeFile(options.file, archive);
   return clusterImages(options.product);
 }

@@ -32,7 +32,7 @@ export function conformanceImages(names: readonly string[], parts: ImageParts): 
     const make = makers[baseOf(name)];
     return make === undefined ? [] : [{ name, ...make }];
   });
-  return imageArchive(images, { arch: process.arch });
+  return imageArchive([{ arch: process.arch, images }]);
 }
 
 /** The last part of the repository name. */
