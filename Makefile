@@ -4,7 +4,7 @@ FLAGS ?=
 EXAMPLE ?= web
 FILE ?=
 
-.PHONY: help up down test vm-test check lint generate build images dist bench fuzz soak compatibility clean
+.PHONY: help up down test vm-test arm64-test check lint generate build images dist bench fuzz soak compatibility clean
 .DEFAULT_GOAL := help
 
 help: ## Show this list
@@ -19,14 +19,17 @@ down: ## Stop the cluster; its state stays in DATA_DIR
 build: ## Compile into dist/
 	@hack/build.sh
 
-images: ## Build the daemons' images, an OCI archive, without a container engine
+images: ## Build the daemons' images, an OCI archive, without a container engine; ARCHS="amd64 arm64"
 	@hack/images.sh
 
-dist: ## Pack the programs and their Node.js into one archive that runs without npm
+dist: ## Pack the programs and their Node.js into one archive that runs without npm; ARCHS="amd64 arm64"
 	@hack/dist.sh
 
 test: ## Install what is missing, build, lint and run every test
 	@hack/test.sh
+
+arm64-test: ## Pack the programs for arm64 and run them under qemu's emulation
+	@hack/arm64-test.sh
 
 vm-test: ## Boot Debian 12 and 13 in qemu and try the cluster in them: systemd, cgroup v2, reboots; FLAGS="bookworm --only NAME"
 	@hack/vm-test.sh $(FLAGS)
