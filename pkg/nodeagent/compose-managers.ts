@@ -87,7 +87,7 @@ export async function newCPUManager(
         : readCPUCheckpoint(text, policyName, () => containerRefs(deps, input.labels)),
     );
     policy?.start(state);
-    await file.write(cpuCheckpoint(policyName, state));
+    await file.write(() => cpuCheckpoint(policyName, state));
     if (policy === undefined) return undefined;
     const { clock, log, cri } = deps;
     const periodMs = values['cpu-manager-reconcile-period'] || defaultPeriodMs;
@@ -128,7 +128,7 @@ export async function newMemoryManager(
       text === undefined ? new MemoryState() : readMemoryCheckpoint(text, policyName),
     );
     policy?.start(state);
-    await file.write(memoryCheckpoint(policyName, state));
+    await file.write(() => memoryCheckpoint(policyName, state));
     return policy && new MemoryManager({ policy, state, file, log: deps.log });
   });
 }

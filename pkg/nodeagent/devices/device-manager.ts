@@ -4,10 +4,11 @@ import type { Clock } from '#apimachinery/clock.js';
 import { messageOf } from '#apimachinery/errors/message.js';
 import { value } from '#apimachinery/quantity.js';
 import type { Logger } from '#daemon/log/logger.js';
+import { CheckpointFile, diskCheckpoints } from '#nodeagent/allocation/checkpoint/checkpoint-file.js';
 import type { AllocationProvider, ContainerAllocation, IsActive } from '#nodeagent/allocation/provider.js';
 import type { ResourceHints, TopologyHint } from '#nodeagent/allocation/topology/hint.js';
 import { type AssignmentEntry, Assignments } from '#nodeagent/devices/assignments.js';
-import { CheckpointFile } from '#nodeagent/devices/checkpoint-file.js';
+import { decodeCheckpoint, encodeCheckpoint } from '#nodeagent/devices/checkpoint.js';
 import { chooseDevices } from '#nodeagent/devices/choose.js';
 import { byNode, type DeviceSet, hasTopology, idsOf } from '#nodeagent/devices/device.js';
 import { deviceHints } from '#nodeagent/devices/hints.js';
@@ -50,19 +51,26 @@ export class DeviceManager implements AllocationProvider {
 
   constructor(options: DeviceManagerOptions) {
     this.#options = options;
+    this.#checkpoint = new CheckpointFile(options.checkpoint, { files: diskCheckpoints, log: options.log });
+  }
+
+  #write(): Promise<void> {
     const { inventory, assignments } = this;
-    this.#checkpoint = new CheckpointFile(options.checkpoint, () => ({
-      assignments: [...assignments.entries()],
-      devices: new Map(inventory.resources.map((resource) => [resource, [...inventory.healthy(resource)]])),
-    }));
+    return this.#checkpoint.write(() =>
+      encodeCheckpoint({
+        assignments: [...assignments.entries()],
+        devices: new Map(inventory.resources.map((resource) => [resource, [...inventory.healthy(resource)]])),
+      }),
+    );
   }
 
   /** Restores the devices of pods. An unreadable checkpoint is as good as none. */
   async restore(): Promise<void> {
     const { clock, log } = this.#options;
     try {
-      const { assignments = [], devices = new Map<string, readonly string[]>() } =
-        (await this.#checkpoint.read()) ?? {};
+      const text = await this.#checkpoint.read();
+      if (text === undefined) return;
+      const { assignments, devices } = decodeCheckpoint(text);
       for (const resource of devices.keys()) this.inventory.expect(resource, clock.monotonic());
       for (const entry of assignments) this.#restore(entry);
     } catch (error) {
@@ -87,7 +95,7 @@ export class DeviceManager implements AllocationProvider {
   /** A change of devices or assignments. Never rejects. */
   async save(): Promise<void> {
     const { log } = this.#options;
-    await this.#checkpoint.write().catch((error: unknown) => {
+    await this.#write().catch((error: unknown) => {
       log.warn({ err: error }, 'failed to write the checkpoint of devices');
     });
   }
@@ -163,7 +171,7 @@ export class DeviceManager implements AllocationProvider {
       changed =
         (await this.#allocateResource({ uid, container: container.name, resource, count, affinity })) || changed;
     // As in 1.24, a container starts only if the agent would know its devices after a restart.
-    if (changed) await this.#checkpoint.write();
+    if (changed) await this.#write();
     const isInit = (pod.spec.initContainers ?? []).some(({ name }) => name === container.name);
     const { devices } = this.#reusable;
     for (const [resource, { devices: groups }] of this.assignments.ofContainer(uid, container.name)) {

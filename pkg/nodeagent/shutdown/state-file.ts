@@ -1,7 +1,8 @@
 /** The times of the last graceful shutdown, in the file and format of 1.24. */
-import { open, readFile, rename } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { formatMicroTime, parseTime } from '#apimachinery/clock.js';
+import { writeFileAtomic } from '#pki/file-store.js';
 
 export interface ShutdownTimes {
   /** ms since the epoch; absent: there was none. */
@@ -35,16 +36,9 @@ export function shutdownStateFile(directory: string): ShutdownState {
     },
     async store({ startMs, endMs }) {
       const written = (ms: number | undefined) => (ms === undefined ? zeroTime : formatMicroTime(ms));
-      const temporary = join(directory, '.tmp-graceful_node_shutdown_state');
-      // The machine is about to lose power.
-      const file = await open(temporary, 'w', 0o644);
-      try {
-        await file.writeFile(JSON.stringify({ startTime: written(startMs), endTime: written(endMs) }));
-        await file.sync();
-      } finally {
-        await file.close();
-      }
-      await rename(temporary, path);
+      // Synced, because the machine is about to lose power.
+      const text = JSON.stringify({ startTime: written(startMs), endTime: written(endMs) });
+      await writeFileAtomic(path, text, 0o644);
     },
   };
 }

@@ -1,7 +1,8 @@
 /** A manager's state in a file, which survives restarts of the agent. */
-import { mkdir, open, readFile, rename, rm } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { mkdir, readFile } from 'node:fs/promises';
+import { dirname } from 'node:path';
 import type { Logger } from '#daemon/log/logger.js';
+import { writeFileAtomic } from '#pki/file-store.js';
 
 /** Where checkpoints are. */
 export interface CheckpointFiles {
@@ -15,8 +16,9 @@ export class CheckpointFile {
   readonly path: string;
   readonly #files: CheckpointFiles;
   readonly #log: Logger;
-  #text: (() => string) | undefined;
-  #writing: Promise<void> | undefined;
+  /** The write in progress, and the one that will follow it. */
+  #writing: Promise<void> = Promise.resolve();
+  #next: Promise<void> | undefined;
 
   constructor(path: string, { files, log }: { readonly files: CheckpointFiles; readonly log: Logger }) {
     this.path = path;
@@ -28,25 +30,23 @@ export class CheckpointFile {
     return this.#files.read(this.path);
   }
 
-  /** Rejects with the file system's error. */
-  write(text: string): Promise<void> {
-    return this.#files.write(this.path, text);
+  /**
+   * Resolves once the file has the state of now, or a later one. `text` is called when the write begins; calls during a
+   * write share the next one. Rejects with the file system's error.
+   */
+  write(text: () => string): Promise<void> {
+    this.#next ??= this.#writing
+      .catch(() => undefined)
+      .then(() => {
+        this.#next = undefined;
+        this.#writing = this.#files.write(this.path, text());
+        return this.#writing;
+      });
+    return this.#next;
   }
 
-  /** Resolves once the file has the state of now, or a later one. Failures are only logged, as in 1.24. */
+  /** As `write`, but failures are only logged, as in 1.24. */
   async save(text: () => string): Promise<void> {
-    const running = this.#writing;
-    this.#text = text;
-    // The write in progress may have read the state too early; all others that wait share the next one.
-    await running;
-    if (this.#text === undefined) return this.#writing;
-    this.#writing = this.#save();
-    return this.#writing;
-  }
-
-  async #save(): Promise<void> {
-    const text = this.#text?.() ?? '';
-    this.#text = undefined;
     try {
       await this.write(text);
     } catch (error) {
@@ -67,22 +67,8 @@ export const diskCheckpoints: CheckpointFiles = {
   },
 
   async write(path, text) {
-    const folder = dirname(path);
-    await mkdir(folder, { recursive: true, mode: 0o755 });
-    const fresh = join(folder, `.${path.slice(folder.length + 1)}.new`);
-    try {
-      const file = await open(fresh, 'w', 0o600);
-      try {
-        await file.writeFile(text);
-        await file.sync();
-      } finally {
-        await file.close();
-      }
-      await rename(fresh, path);
-    } catch (error) {
-      await rm(fresh, { force: true });
-      throw error;
-    }
+    await mkdir(dirname(path), { recursive: true, mode: 0o755 });
+    await writeFileAtomic(path, text, 0o600);
   },
 };
 
