@@ -2,14 +2,14 @@
 import type { DaemonSet, Deployment, ReplicaSet, StatefulSet } from '#api/apps/v1/types.gen.js';
 import type { Job } from '#api/batch/v1/types.gen.js';
 import type { PersistentVolumeClaim, Pod } from '#api/core/v1/types.gen.js';
+import { isConditionTrue } from '#api/meta/v1/condition/conditions.js';
 import type { StoredObject } from '#insight/inquiry/observations.js';
-import { conditionOf } from '#insight/questions/parts.js';
 import { isPodFine } from '#insight/questions/pod.js';
 
 const isClaimMoving = ({ status }: PersistentVolumeClaim) => status?.phase !== 'Bound';
 const isSetMoving = ({ spec, status }: ReplicaSet) => (status?.availableReplicas ?? 0) !== (spec?.replicas ?? 1);
 const isJobMoving = ({ status }: Job) =>
-  !['Complete', 'Failed'].some((type) => conditionOf(status?.conditions, type)?.status === 'True');
+  !['Complete', 'Failed'].some((type) => isConditionTrue(status?.conditions, type));
 
 function isDeploymentMoving({ spec, status }: Deployment): boolean {
   const desired = spec?.replicas ?? 1;

@@ -1,47 +1,38 @@
 /** Why an autoscaler does not scale. */
-import type { HorizontalPodAutoscaler } from '#api/autoscaling/v2/types.gen.js';
-import type { Finding, Subject } from '#insight/inquiry/finding.js';
-import type { Inquiry } from '#insight/inquiry/inquiry.js';
-import {
-  conditionOf,
-  conditionText,
-  finding,
-  isDeleted,
-  specEvidence,
-  statusEvidence,
-  subjectOf,
-} from '#insight/questions/parts.js';
-import { whyTerminating } from '#insight/questions/termination.js';
 
-export async function whyAutoscaler(
-  inquiry: Inquiry,
-  autoscaler: HorizontalPodAutoscaler,
-): Promise<readonly Finding[]> {
-  const subject = subjectOf('HorizontalPodAutoscaler', autoscaler);
-  if (isDeleted(autoscaler)) return whyTerminating(inquiry, autoscaler, 'HorizontalPodAutoscaler');
-  const { conditions = [] } = autoscaler.status ?? {};
-  const able = conditionOf(conditions, 'AbleToScale');
-  if (able?.status === 'False') return [unable(autoscaler, subject, able)];
-  const active = conditionOf(conditions, 'ScalingActive');
-  if (active?.status === 'False') return [inactive(subject, active)];
-  const limited = conditionOf(conditions, 'ScalingLimited');
-  if (limited?.status === 'True' && limited.reason === 'TooManyReplicas') {
-    const { maxReplicas = 0 } = autoscaler.spec ?? {};
-    return [
-      finding({
-        subject,
-        reason: 'AtMaximum',
-        summary: `The metrics ask for more pods than the maximum of ${maxReplicas}.`,
-        evidence: [
-          statusEvidence('conditions.ScalingLimited', conditionText(limited)),
-          specEvidence('spec.maxReplicas', String(maxReplicas)),
-        ],
-        remedies: [{ action: 'Raise maxReplicas, if the nodes have room for more pods.' }],
-      }),
-    ];
-  }
-  return [];
-}
+import type { HorizontalPodAutoscaler } from '#api/autoscaling/v2/types.gen.js';
+import { getCondition } from '#api/meta/v1/condition/conditions.js';
+import type { Finding, Subject } from '#insight/inquiry/finding.js';
+import { conditionText, finding, specEvidence, statusEvidence } from '#insight/questions/parts.js';
+import { question } from '#insight/questions/termination.js';
+
+export const whyAutoscaler = question<HorizontalPodAutoscaler>(
+  'HorizontalPodAutoscaler',
+  async (_inquiry, autoscaler, subject) => {
+    const { conditions = [] } = autoscaler.status ?? {};
+    const able = getCondition(conditions, 'AbleToScale');
+    if (able?.status === 'False') return [unable(autoscaler, subject, able)];
+    const active = getCondition(conditions, 'ScalingActive');
+    if (active?.status === 'False') return [inactive(subject, active)];
+    const limited = getCondition(conditions, 'ScalingLimited');
+    if (limited?.status === 'True' && limited.reason === 'TooManyReplicas') {
+      const { maxReplicas = 0 } = autoscaler.spec ?? {};
+      return [
+        finding({
+          subject,
+          reason: 'AtMaximum',
+          summary: `The metrics ask for more pods than the maximum of ${maxReplicas}.`,
+          evidence: [
+            statusEvidence('conditions.ScalingLimited', conditionText(limited)),
+            specEvidence('spec.maxReplicas', String(maxReplicas)),
+          ],
+          remedies: [{ action: 'Raise maxReplicas, if the nodes have room for more pods.' }],
+        }),
+      ];
+    }
+    return [];
+  },
+);
 
 type Condition = Parameters<typeof conditionText>[0];
 

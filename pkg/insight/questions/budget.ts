@@ -1,28 +1,17 @@
 /** Why a disruption budget blocks evictions, and thereby drains. */
+
 import { pods } from '#api/core/v1/resources.gen.js';
+import { getCondition } from '#api/meta/v1/condition/conditions.js';
 import type { PodDisruptionBudget } from '#api/policy/v1/types.gen.js';
 import { compileSelector } from '#apimachinery/selectors/labels.js';
-import type { Finding } from '#insight/inquiry/finding.js';
-import type { Inquiry } from '#insight/inquiry/inquiry.js';
-import {
-  conditionOf,
-  conditionText,
-  counted,
-  finding,
-  isDeleted,
-  specEvidence,
-  statusEvidence,
-  subjectOf,
-} from '#insight/questions/parts.js';
+import { conditionText, counted, finding, specEvidence, statusEvidence } from '#insight/questions/parts.js';
 import { podGroups } from '#insight/questions/pods-of.js';
-import { whyTerminating } from '#insight/questions/termination.js';
+import { question } from '#insight/questions/termination.js';
 
-export async function whyBudget(inquiry: Inquiry, budget: PodDisruptionBudget): Promise<readonly Finding[]> {
-  const subject = subjectOf('PodDisruptionBudget', budget);
-  if (isDeleted(budget)) return whyTerminating(inquiry, budget, 'PodDisruptionBudget');
+export const whyBudget = question<PodDisruptionBudget>('PodDisruptionBudget', async (inquiry, budget, subject) => {
   const { spec, status } = budget;
   const { namespace = '' } = budget.metadata;
-  const allowed = conditionOf(status?.conditions, 'DisruptionAllowed');
+  const allowed = getCondition(status?.conditions, 'DisruptionAllowed');
   if (allowed?.reason === 'SyncFailed')
     return [
       finding({
@@ -66,4 +55,4 @@ export async function whyBudget(inquiry: Inquiry, budget: PodDisruptionBudget): 
       causes: await podGroups(inquiry, subject, matching ?? []),
     }),
   ];
-}
+});

@@ -1,16 +1,13 @@
 /** Why a DaemonSet lacks pods or does not roll out. */
 import type { DaemonSet } from '#api/apps/v1/types.gen.js';
 import type { Finding } from '#insight/inquiry/finding.js';
-import type { Inquiry } from '#insight/inquiry/inquiry.js';
 import { unobserved } from '#insight/questions/controllers.js';
 import { creationFailure } from '#insight/questions/creation.js';
-import { finding, isDeleted, specEvidence, statusEvidence, subjectOf } from '#insight/questions/parts.js';
+import { finding, specEvidence, statusEvidence } from '#insight/questions/parts.js';
 import { podGroups, podsOf } from '#insight/questions/pods-of.js';
-import { whyTerminating } from '#insight/questions/termination.js';
+import { question } from '#insight/questions/termination.js';
 
-export async function whyDaemonSet(inquiry: Inquiry, set: DaemonSet): Promise<readonly Finding[]> {
-  const subject = subjectOf('DaemonSet', set);
-  if (isDeleted(set)) return whyTerminating(inquiry, set, 'DaemonSet');
+export const whyDaemonSet = question<DaemonSet>('DaemonSet', async (inquiry, set, subject) => {
   const { spec, status } = set;
   const silent = await unobserved(inquiry, set, 'DaemonSet', status?.observedGeneration);
   if (silent.length > 0) return silent;
@@ -51,4 +48,4 @@ export async function whyDaemonSet(inquiry: Inquiry, set: DaemonSet): Promise<re
       }),
     );
   return all;
-}
+});

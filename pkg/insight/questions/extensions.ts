@@ -5,11 +5,11 @@ import type { CustomResourceDefinition } from '#api/apiextensions/v1/types.gen.j
 import type { APIService } from '#api/apiregistration/v1/types.gen.js';
 import type { CertificateSigningRequest } from '#api/certificates/v1/types.gen.js';
 import { services } from '#api/core/v1/resources.gen.js';
+import { getCondition } from '#api/meta/v1/condition/conditions.js';
 import type { Finding, Subject } from '#insight/inquiry/finding.js';
 import type { Inquiry } from '#insight/inquiry/inquiry.js';
 import {
   ageMs,
-  conditionOf,
   conditionText,
   finding,
   isDeleted,
@@ -18,7 +18,7 @@ import {
   subjectOf,
 } from '#insight/questions/parts.js';
 import { whyService } from '#insight/questions/service.js';
-import { whyTerminating } from '#insight/questions/termination.js';
+import { question, whyTerminating } from '#insight/questions/termination.js';
 
 /** An approver may take this long. */
 const approvalMs = 30_000;
@@ -30,7 +30,7 @@ export async function whyDefinition(
   const subject = subjectOf('CustomResourceDefinition', definition);
   const { conditions } = definition.status ?? {};
   if (isDeleted(definition)) {
-    const terminating = conditionOf(conditions, 'Terminating');
+    const terminating = getCondition(conditions, 'Terminating');
     const blocked = whyTerminating(inquiry, definition, 'CustomResourceDefinition');
     return blocked.map((each) => ({
       ...each,
@@ -42,7 +42,7 @@ export async function whyDefinition(
   }
   const all: Finding[] = [];
   const add = (type: string, bad: string, reason: string, summary: string, action: string) => {
-    const condition = conditionOf(conditions, type);
+    const condition = getCondition(conditions, type);
     if (condition?.status !== bad) return;
     all.push(
       finding({
@@ -73,7 +73,7 @@ export async function whyDefinition(
     'The schema of the definition is not structural.',
     'Correct the schema as the message says.',
   );
-  if (all.length === 0 && conditionOf(conditions, 'Established')?.status === 'False')
+  if (all.length === 0 && getCondition(conditions, 'Established')?.status === 'False')
     add('Established', 'False', 'NotEstablished', 'The definition is not served.', 'Change what the message names.');
   const service = definition.spec.conversion?.webhook?.clientConfig?.service;
   if (service !== undefined)
@@ -112,10 +112,8 @@ async function backend(
   ];
 }
 
-export async function whyApiService(inquiry: Inquiry, apiService: APIService): Promise<readonly Finding[]> {
-  const subject = subjectOf('APIService', apiService);
-  if (isDeleted(apiService)) return whyTerminating(inquiry, apiService, 'APIService');
-  const available = conditionOf(apiService.status?.conditions, 'Available');
+export const whyApiService = question<APIService>('APIService', async (inquiry, apiService, subject) => {
+  const available = getCondition(apiService.status?.conditions, 'Available');
   if (available?.status !== 'False') return [];
   const { service, group = '', version = '' } = apiService.spec ?? {};
   const causes =
@@ -131,7 +129,7 @@ export async function whyApiService(inquiry: Inquiry, apiService: APIService): P
       remedies: causes.length > 0 ? [] : [{ action: 'Check the server behind the service, and spec.caBundle.' }],
     }),
   ];
-}
+});
 
 /** Of both kinds of webhook configurations. */
 export async function whyWebhooks(
@@ -177,8 +175,8 @@ export function whySigningRequest(inquiry: Inquiry, request: CertificateSigningR
   const subject = subjectOf('CertificateSigningRequest', request);
   const { conditions = [], certificate = '' } = request.status ?? {};
   const { signerName, username = '' } = request.spec;
-  const denied = conditionOf(conditions, 'Denied');
-  const failed = conditionOf(conditions, 'Failed');
+  const denied = getCondition(conditions, 'Denied');
+  const failed = getCondition(conditions, 'Failed');
   const evidence = [specEvidence('spec.signerName', signerName), specEvidence('spec.username', username)];
   const answer = (reason: string, summary: string, action: string, command?: string) =>
     Promise.resolve([
@@ -202,7 +200,7 @@ export function whySigningRequest(inquiry: Inquiry, request: CertificateSigningR
     );
   if (certificate !== '') return Promise.resolve([]);
   if (ageMs(request.metadata.creationTimestamp, inquiry.nowMs) < approvalMs) return Promise.resolve([]);
-  if (conditionOf(conditions, 'Approved') === undefined)
+  if (getCondition(conditions, 'Approved') === undefined)
     return answer(
       'WaitsForApproval',
       'The request waits for an approval.',

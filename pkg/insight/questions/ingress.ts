@@ -6,13 +6,11 @@ import { ingressclasses } from '#api/networking/v1/resources.gen.js';
 import type { Ingress, IngressBackend, IngressTLS } from '#api/networking/v1/types.gen.js';
 import type { Finding, Subject } from '#insight/inquiry/finding.js';
 import type { Inquiry } from '#insight/inquiry/inquiry.js';
-import { finding, isDeleted, specEvidence, subjectOf } from '#insight/questions/parts.js';
+import { finding, specEvidence, subjectOf } from '#insight/questions/parts.js';
 import { whyService } from '#insight/questions/service.js';
-import { whyTerminating } from '#insight/questions/termination.js';
+import { question } from '#insight/questions/termination.js';
 
-export async function whyIngress(inquiry: Inquiry, ingress: Ingress): Promise<readonly Finding[]> {
-  const subject = subjectOf('Ingress', ingress);
-  if (isDeleted(ingress)) return whyTerminating(inquiry, ingress, 'Ingress');
+export const whyIngress = question<Ingress>('Ingress', async (inquiry, ingress, subject) => {
   const all: Finding[] = [...(await classFindings(inquiry, ingress, subject))];
   const { defaultBackend, rules = [], tls = [] } = ingress.spec ?? {};
   const backends = new Map<string, IngressBackend>();
@@ -24,7 +22,7 @@ export async function whyIngress(inquiry: Inquiry, ingress: Ingress): Promise<re
   for (const backend of backends.values()) all.push(...(await backendFindings(inquiry, subject, backend)));
   for (const each of tls) all.push(...(await certificateFindings(inquiry, ingress, subject, each)));
   return all;
-}
+});
 
 async function classFindings(inquiry: Inquiry, ingress: Ingress, subject: Subject): Promise<readonly Finding[]> {
   const name = ingress.spec?.ingressClassName ?? '';

@@ -1,28 +1,25 @@
 /** Why Jobs do not end well and CronJobs make no Jobs. */
+
 import { jobs } from '#api/batch/v1/resources.gen.js';
 import type { CronJob, Job } from '#api/batch/v1/types.gen.js';
+import { getCondition, isConditionTrue } from '#api/meta/v1/condition/conditions.js';
 import type { Finding, Subject } from '#insight/inquiry/finding.js';
-import type { Inquiry } from '#insight/inquiry/inquiry.js';
 import { creationFailure } from '#insight/questions/creation.js';
 import {
-  conditionOf,
   conditionText,
   eventEvidence,
   finding,
-  isDeleted,
   namespaceFlag,
   specEvidence,
   statusEvidence,
   subjectOf,
 } from '#insight/questions/parts.js';
 import { podGroups, podsOf } from '#insight/questions/pods-of.js';
-import { whyTerminating } from '#insight/questions/termination.js';
+import { question } from '#insight/questions/termination.js';
 
-export async function whyJob(inquiry: Inquiry, job: Job): Promise<readonly Finding[]> {
-  const subject = subjectOf('Job', job);
-  if (isDeleted(job)) return whyTerminating(inquiry, job, 'Job');
+export const whyJob = question<Job>('Job', async (inquiry, job, subject) => {
   const { spec, status } = job;
-  if (conditionOf(status?.conditions, 'Complete')?.status === 'True') return [];
+  if (isConditionTrue(status?.conditions, 'Complete')) return [];
   if (spec?.suspend === true)
     return [
       finding({
@@ -50,14 +47,14 @@ export async function whyJob(inquiry: Inquiry, job: Job): Promise<readonly Findi
     ];
   const pods = (await podsOf(inquiry, job, spec?.selector)) ?? [];
   const causes = [...(await podGroups(inquiry, subject, pods))];
-  const failed = conditionOf(status?.conditions, 'Failed');
+  const failed = getCondition(status?.conditions, 'Failed');
   if (failed?.status === 'True') return [failedJob(job, subject, conditionText(failed), failed.reason ?? '', causes)];
   if (pods.length === 0) {
     const refused = creationFailure(subject, await inquiry.events(subject));
     if (refused !== undefined) return [refused];
   }
   return causes;
-}
+});
 
 function failedJob({ spec }: Job, subject: Subject, text: string, reason: string, causes: readonly Finding[]): Finding {
   const isDeadline = reason === 'DeadlineExceeded';
@@ -79,9 +76,7 @@ function failedJob({ spec }: Job, subject: Subject, text: string, reason: string
   });
 }
 
-export async function whyCronJob(inquiry: Inquiry, cronJob: CronJob): Promise<readonly Finding[]> {
-  const subject = subjectOf('CronJob', cronJob);
-  if (isDeleted(cronJob)) return whyTerminating(inquiry, cronJob, 'CronJob');
+export const whyCronJob = question<CronJob>('CronJob', async (inquiry, cronJob, subject) => {
   const { spec, status } = cronJob;
   if (spec?.suspend === true)
     return [
@@ -133,7 +128,7 @@ export async function whyCronJob(inquiry: Inquiry, cronJob: CronJob): Promise<re
       }),
     );
   return all;
-}
+});
 
 const cronProblems: Readonly<Record<string, { readonly summary: string; readonly action: string }>> = {
   InvalidSchedule: { summary: 'The schedule of the cron job is not valid.', action: 'Correct spec.schedule.' },

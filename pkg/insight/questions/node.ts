@@ -1,18 +1,12 @@
 /** What is wrong with a node: silence, conditions, pressure, cordons. */
+
 import { leases } from '#api/coordination/v1/resources.gen.js';
 import { nodes } from '#api/core/v1/resources.gen.js';
 import type { Node, NodeCondition, Pod } from '#api/core/v1/types.gen.js';
+import { getCondition } from '#api/meta/v1/condition/conditions.js';
 import type { Finding, Subject } from '#insight/inquiry/finding.js';
 import type { Inquiry } from '#insight/inquiry/inquiry.js';
-import {
-  ageMs,
-  conditionOf,
-  conditionText,
-  finding,
-  specEvidence,
-  statusEvidence,
-  subjectOf,
-} from '#insight/questions/parts.js';
+import { ageMs, conditionText, finding, specEvidence, statusEvidence, subjectOf } from '#insight/questions/parts.js';
 
 const pressures: Readonly<Record<string, { readonly reason: string; readonly of: string; readonly action: string }>> = {
   MemoryPressure: {
@@ -40,12 +34,12 @@ const pressures: Readonly<Record<string, { readonly reason: string; readonly of:
 export async function whyNode(inquiry: Inquiry, node: Node): Promise<readonly Finding[]> {
   const subject = subjectOf('Node', node);
   const { conditions } = node.status ?? {};
-  const ready = conditionOf(conditions, 'Ready');
+  const ready = getCondition(conditions, 'Ready');
   const findings: Finding[] = [];
   if (ready === undefined || ready.status === 'Unknown') findings.push(await silence(inquiry, node, subject, ready));
   else if (ready.status === 'False') findings.push(notReady(subject, ready));
   for (const [type, { reason, of, action }] of Object.entries(pressures)) {
-    const condition = conditionOf(conditions, type);
+    const condition = getCondition(conditions, type);
     if (condition?.status !== 'True') continue;
     findings.push(
       finding({

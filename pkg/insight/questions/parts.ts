@@ -1,5 +1,6 @@
 /** What questions have in common. */
 import type { Event } from '#api/core/v1/types.gen.js';
+import type { ConditionShape } from '#api/meta/v1/condition/conditions.js';
 import type { Time } from '#api/meta/v1/types.gen.js';
 import { type Evidence, type Finding, quote, type Remedy, type Subject } from '#insight/inquiry/finding.js';
 import type { StoredObject } from '#insight/inquiry/observations.js';
@@ -32,19 +33,7 @@ export function eventEvidence({ reason = '', message = '', count = 1 }: Event): 
   return { source: 'event', at: reason, text: quote(count > 1 ? `${message} (${count} times)` : message) };
 }
 
-interface Condition {
-  readonly type: string;
-  readonly status: string;
-  readonly reason?: string;
-  readonly message?: string;
-  readonly lastTransitionTime?: Time;
-}
-
-export function conditionOf<C extends Condition>(conditions: readonly C[] | undefined, type: string): C | undefined {
-  return conditions?.find((each) => each.type === type);
-}
-
-export function conditionText({ reason = '', message = '' }: Condition): string {
+export function conditionText({ reason = '', message = '' }: Pick<ConditionShape, 'reason' | 'message'>): string {
   if (message === '' || reason === '') return message + reason;
   return `${reason}: ${message}`;
 }
@@ -54,9 +43,9 @@ export function ageMs(time: Time | undefined, nowMs: number): number {
   return time === undefined ? Number.POSITIVE_INFINITY : nowMs - Date.parse(time);
 }
 
-/** `in the namespace shop`, for a sentence about several objects. */
-export function counted(count: number, singular: string, plural = `${singular}s`): string {
-  return `${count} ${count === 1 ? singular : plural}`;
+/** `1 pod`, `2 pods`. */
+export function counted(count: number, singular: string): string {
+  return `${count} ${singular}${count === 1 ? '' : 's'}`;
 }
 
 /** The options of a command that name the object's namespace. */

@@ -1,15 +1,17 @@
 /** Why a pod has no node. */
+
 import type { Pod } from '#api/core/v1/types.gen.js';
+import { getCondition } from '#api/meta/v1/condition/conditions.js';
 import type { Finding, Subject } from '#insight/inquiry/finding.js';
 import type { Inquiry } from '#insight/inquiry/inquiry.js';
 import { claimCauses } from '#insight/questions/claim.js';
-import { ageMs, conditionOf, eventEvidence, finding, specEvidence, statusEvidence } from '#insight/questions/parts.js';
+import { ageMs, eventEvidence, finding, specEvidence, statusEvidence } from '#insight/questions/parts.js';
 
 /** A scheduler that works has looked at a pod within this time. */
 const firstLookMs = 10_000;
 
 export async function schedulingFindings(inquiry: Inquiry, pod: Pod, subject: Subject): Promise<readonly Finding[]> {
-  const condition = conditionOf(pod.status?.conditions, 'PodScheduled');
+  const condition = getCondition(pod.status?.conditions, 'PodScheduled');
   if (condition === undefined) return withoutScheduler(inquiry, pod, subject);
   if (condition.status === 'True') return [];
   const nominated = pod.status?.nominatedNodeName ?? '';

@@ -1,10 +1,11 @@
 /** Why a running pod is not ready. */
+
 import type { Pod } from '#api/core/v1/types.gen.js';
+import { getCondition } from '#api/meta/v1/condition/conditions.js';
 import type { Finding, Subject } from '#insight/inquiry/finding.js';
 import type { Inquiry } from '#insight/inquiry/inquiry.js';
 import { nodeCauses } from '#insight/questions/node.js';
 import {
-  conditionOf,
   conditionText,
   eventEvidence,
   finding,
@@ -17,7 +18,7 @@ import {
 const recentMs = 10 * 60_000;
 
 export async function readinessFindings(inquiry: Inquiry, pod: Pod, subject: Subject): Promise<readonly Finding[]> {
-  const ready = conditionOf(pod.status?.conditions, 'Ready');
+  const ready = getCondition(pod.status?.conditions, 'Ready');
   if (pod.status?.phase !== 'Running' || ready === undefined) return [];
   if (ready.status === 'True') return restarts(inquiry, pod, subject);
   const node = await nodeCauses(inquiry, pod);
@@ -67,7 +68,7 @@ async function probeFindings(inquiry: Inquiry, pod: Pod, subject: Subject): Prom
 
 function gateFindings(pod: Pod, subject: Subject): Finding[] {
   return (pod.spec.readinessGates ?? []).flatMap(({ conditionType }) => {
-    const condition = conditionOf(pod.status?.conditions, conditionType);
+    const condition = getCondition(pod.status?.conditions, conditionType);
     if (condition?.status === 'True') return [];
     return [
       finding({

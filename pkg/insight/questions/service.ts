@@ -6,25 +6,15 @@ import { networkpolicies } from '#api/networking/v1/resources.gen.js';
 import { compileSelector, selectorFromLabels } from '#apimachinery/selectors/labels.js';
 import type { Finding, Subject } from '#insight/inquiry/finding.js';
 import type { Inquiry } from '#insight/inquiry/inquiry.js';
-import {
-  ageMs,
-  counted,
-  eventEvidence,
-  finding,
-  isDeleted,
-  specEvidence,
-  subjectOf,
-} from '#insight/questions/parts.js';
+import { ageMs, counted, eventEvidence, finding, specEvidence, subjectOf } from '#insight/questions/parts.js';
 import { isPodFine } from '#insight/questions/pod.js';
 import { podGroups } from '#insight/questions/pods-of.js';
-import { whyTerminating } from '#insight/questions/termination.js';
+import { question } from '#insight/questions/termination.js';
 
 /** A provider may take this long for a load balancer. */
 const balancerMs = 30_000;
 
-export async function whyService(inquiry: Inquiry, service: Service): Promise<readonly Finding[]> {
-  const subject = subjectOf('Service', service);
-  if (isDeleted(service)) return whyTerminating(inquiry, service, 'Service');
+export const whyService = question<Service>('Service', async (inquiry, service, subject) => {
   const { type, selector } = service.spec ?? {};
   if (type === 'ExternalName') return [];
   const all: Finding[] = [];
@@ -33,7 +23,7 @@ export async function whyService(inquiry: Inquiry, service: Service): Promise<re
   else all.push(...(await endpointFindings(inquiry, service, subject, selector)));
   if (type === 'LoadBalancer') all.push(...(await balancerFindings(inquiry, service, subject)));
   return all;
-}
+});
 
 async function endpointFindings(
   inquiry: Inquiry,

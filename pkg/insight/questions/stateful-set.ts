@@ -5,14 +5,12 @@ import type { Finding, Subject } from '#insight/inquiry/finding.js';
 import type { Inquiry } from '#insight/inquiry/inquiry.js';
 import { unobserved } from '#insight/questions/controllers.js';
 import { creationFailure } from '#insight/questions/creation.js';
-import { finding, isDeleted, specEvidence, statusEvidence, subjectOf } from '#insight/questions/parts.js';
+import { finding, specEvidence, statusEvidence, subjectOf } from '#insight/questions/parts.js';
 import { isPodFine, whyPod } from '#insight/questions/pod.js';
 import { podGroups, podsOf } from '#insight/questions/pods-of.js';
-import { whyTerminating } from '#insight/questions/termination.js';
+import { question } from '#insight/questions/termination.js';
 
-export async function whyStatefulSet(inquiry: Inquiry, set: StatefulSet): Promise<readonly Finding[]> {
-  const subject = subjectOf('StatefulSet', set);
-  if (isDeleted(set)) return whyTerminating(inquiry, set, 'StatefulSet');
+export const whyStatefulSet = question<StatefulSet>('StatefulSet', async (inquiry, set, subject) => {
   const { spec, status } = set;
   const silent = await unobserved(inquiry, set, 'StatefulSet', status?.observedGeneration);
   if (silent.length > 0) return silent;
@@ -29,7 +27,7 @@ export async function whyStatefulSet(inquiry: Inquiry, set: StatefulSet): Promis
   }
   if (all.length === 0) all.push(...heldBack(set, subject));
   return all;
-}
+});
 
 const ordinalOf = ({ metadata: { name = '' } }: Pod): number => Number(/-([0-9]+)$/.exec(name)?.[1] ?? 0);
 

@@ -1,9 +1,9 @@
 /** Which finalizers keep a deleted object, and whose they are. */
 import type { Dialect } from '#apimachinery/dialect.js';
 import type { Finding, Subject } from '#insight/inquiry/finding.js';
-import type { Inquiry } from '#insight/inquiry/inquiry.js';
+import type { Inquiry, Question } from '#insight/inquiry/inquiry.js';
 import type { StoredObject } from '#insight/inquiry/observations.js';
-import { finding, namespaceFlag, subjectOf } from '#insight/questions/parts.js';
+import { finding, isDeleted, namespaceFlag, subjectOf } from '#insight/questions/parts.js';
 
 /** A controller may take this long for its finalizer. */
 const cleanUpMs = 10_000;
@@ -62,4 +62,13 @@ export function whyTerminating(inquiry: Inquiry, object: StoredObject, kind: str
   const { deletionTimestamp, finalizers = [] } = object.metadata;
   if (deletionTimestamp === undefined || inquiry.nowMs - Date.parse(deletionTimestamp) < cleanUpMs) return [];
   return finalizerFindings(inquiry.dialect, subjectOf(kind, object), finalizers);
+}
+
+/** A question about objects of that kind. One that was deleted is only asked what keeps it. */
+export function question<T extends StoredObject>(
+  kind: string,
+  ask: (inquiry: Inquiry, object: T, subject: Subject) => Promise<readonly Finding[]>,
+): Question<T> {
+  return async (inquiry, object) =>
+    isDeleted(object) ? whyTerminating(inquiry, object, kind) : ask(inquiry, object, subjectOf(kind, object));
 }

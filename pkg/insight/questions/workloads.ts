@@ -1,28 +1,18 @@
 /** Why Deployments, ReplicaSets and replication controllers lack pods or do not roll out. */
+
 import { replicasets } from '#api/apps/v1/resources.gen.js';
 import type { Deployment, ReplicaSet } from '#api/apps/v1/types.gen.js';
 import type { Pod } from '#api/core/v1/types.gen.js';
+import { getCondition } from '#api/meta/v1/condition/conditions.js';
 import { compileSelector } from '#apimachinery/selectors/labels.js';
 import type { Finding, Subject } from '#insight/inquiry/finding.js';
-import type { Inquiry } from '#insight/inquiry/inquiry.js';
 import { unobserved } from '#insight/questions/controllers.js';
 import { creationFailure, creationFinding } from '#insight/questions/creation.js';
-import {
-  conditionOf,
-  conditionText,
-  finding,
-  isDeleted,
-  namespaceFlag,
-  specEvidence,
-  statusEvidence,
-  subjectOf,
-} from '#insight/questions/parts.js';
+import { conditionText, finding, namespaceFlag, specEvidence, statusEvidence } from '#insight/questions/parts.js';
 import { podGroups, podsOf } from '#insight/questions/pods-of.js';
-import { whyTerminating } from '#insight/questions/termination.js';
+import { question } from '#insight/questions/termination.js';
 
-export async function whyDeployment(inquiry: Inquiry, deployment: Deployment): Promise<readonly Finding[]> {
-  const subject = subjectOf('Deployment', deployment);
-  if (isDeleted(deployment)) return whyTerminating(inquiry, deployment, 'Deployment');
+export const whyDeployment = question<Deployment>('Deployment', async (inquiry, deployment, subject) => {
   const { spec, status = {} } = deployment;
   const silent = await unobserved(inquiry, deployment, 'Deployment', status.observedGeneration);
   if (silent.length > 0) return silent;
@@ -31,7 +21,7 @@ export async function whyDeployment(inquiry: Inquiry, deployment: Deployment): P
   const isClean = (status.replicas ?? 0) === (status.updatedReplicas ?? 0);
   const all: Finding[] = [];
   if (spec?.paused === true && !(isDone && isClean)) all.push(paused(subject));
-  const failure = conditionOf(status.conditions, 'ReplicaFailure');
+  const failure = getCondition(status.conditions, 'ReplicaFailure');
   const { uid, namespace = '' } = deployment.metadata;
   const sets = await inquiry.list(replicasets, {
     namespace,
@@ -51,11 +41,11 @@ export async function whyDeployment(inquiry: Inquiry, deployment: Deployment): P
     all.push(...(await podGroups(inquiry, subject, pods)));
   }
   return hung(deployment, subject, all);
-}
+});
 
 /** Adds that the rollout has passed its deadline. */
 function hung(deployment: Deployment, subject: Subject, causes: readonly Finding[]): readonly Finding[] {
-  const progressing = conditionOf(deployment.status?.conditions, 'Progressing');
+  const progressing = getCondition(deployment.status?.conditions, 'Progressing');
   if (progressing?.status !== 'False') return causes;
   return [
     finding({
@@ -86,15 +76,13 @@ function paused(subject: Subject): Finding {
   });
 }
 
-export async function whyReplicaSet(inquiry: Inquiry, set: ReplicaSet): Promise<readonly Finding[]> {
-  const subject = subjectOf('ReplicaSet', set);
-  if (isDeleted(set)) return whyTerminating(inquiry, set, 'ReplicaSet');
+export const whyReplicaSet = question<ReplicaSet>('ReplicaSet', async (inquiry, set, subject) => {
   const { spec, status } = set;
   const silent = await unobserved(inquiry, set, 'ReplicaSet', status?.observedGeneration);
   if (silent.length > 0) return silent;
   const desired = spec?.replicas ?? 1;
   if ((status?.availableReplicas ?? 0) >= desired) return [];
-  const failure = conditionOf(status?.conditions, 'ReplicaFailure');
+  const failure = getCondition(status?.conditions, 'ReplicaFailure');
   const all: Finding[] = [];
   if (failure?.status === 'True')
     all.push(creationFinding(subject, 'conditions.ReplicaFailure', failure.message ?? ''));
@@ -105,4 +93,4 @@ export async function whyReplicaSet(inquiry: Inquiry, set: ReplicaSet): Promise<
     if (refused !== undefined) all.push(refused);
   }
   return all;
-}
+});
