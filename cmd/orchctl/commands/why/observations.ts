@@ -1,10 +1,11 @@
 /** Reads what an inquiry needs from the API server, with the user's own rights. */
-import { pods } from '#api/core/v1/resources.gen.js';
+import { events, pods } from '#api/core/v1/resources.gen.js';
 import type { Event, Pod } from '#api/core/v1/types.gen.js';
 import type { Clock } from '#apimachinery/clock.js';
 import { statusOf } from '#apimachinery/errors/status.js';
 import type { ResourceType } from '#apimachinery/schema/schema.js';
 import type { ApiObject } from '#client/client.js';
+import { readAll } from '#client/rest/response.js';
 import type { RestClient } from '#client/rest/rest-client.js';
 import { type Api, objectPath, withQuery } from '#cmd/orchctl/api/api.js';
 import type { Finding, Subject } from '#insight/inquiry/finding.js';
@@ -65,12 +66,7 @@ export class ApiObservations implements Observations {
 
   events({ kind, namespace = 'default', name }: Subject): Promise<readonly Event[]> {
     const fieldSelector = `involvedObject.kind=${kind},involvedObject.name=${name}`;
-    return this.#eventsOf({ namespace, fieldSelector });
-  }
-
-  async #eventsOf(scope: Scope): Promise<readonly Event[]> {
-    const { events } = await import('#api/core/v1/resources.gen.js');
-    return this.list(events, scope);
+    return this.list(events, { namespace, fieldSelector });
   }
 
   async logTail(
@@ -90,9 +86,7 @@ export class ApiObservations implements Observations {
           accept: '*/*',
         },
       );
-      const parts: Buffer[] = [];
-      for await (const part of response.body) parts.push(part);
-      return Buffer.concat(parts)
+      return (await readAll(response.body))
         .toString('utf8')
         .split('\n')
         .filter((line) => line !== '');
