@@ -20,12 +20,10 @@ stop() {
 trap stop EXIT
 tar xzf dist/orch-*-linux-arm64.tar.gz -C "$work" --strip-components=1
 export LD_LIBRARY_PATH=
-run() {
-  if [ -z "$qemu" ]; then "$work/.tools/bin/node" "$@"; return; fi
-  "$qemu" -L "$PWD/.tools/arm64/root" -E "LD_LIBRARY_PATH=$work/.tools/lib" "$work/.tools/bin/node" "$@"
-}
-run "$work/dist/bundle/orchctl/main.js" version --client
-run "$work/dist/bundle/orch/main.js" up --data-dir="$work/data" --runtime=simulated --store=memory --secure-port=0 \
+node=("$work/.tools/bin/node")
+[ -z "$qemu" ] || node=("$qemu" -L "$PWD/.tools/arm64/root" -E "LD_LIBRARY_PATH=$work/.tools/lib" "$work/.tools/bin/node")
+"${node[@]}" "$work/dist/bundle/orchctl/main.js" version --client
+"${node[@]}" "$work/dist/bundle/orch/main.js" up --data-dir="$work/data" --runtime=simulated --store=memory --secure-port=0 \
   >"$work/log" 2>&1 &
 pid=$!
 # Asked by this machine's own client, which is fast.
