@@ -14,7 +14,7 @@ const adapters: Readonly<Record<string, string>> = {
   'pkg/storage/cache/cache-fixture.ts': 'keeps the process of a test alive',
 };
 /** Code that composes a daemon or a cluster and passes chance on. */
-const composition = /^(?:cmd|pkg\/cluster)\/|^pkg\/daemon\/run\.ts$/;
+const composition = /^(?:cmd|pkg\/(?:cluster|testcluster))\/|^pkg\/daemon\/run\.ts$/;
 
 const time = /(?<![\w.#])(?:Date\.now\b|setTimeout\(|setInterval\(|new Date\(\))/g;
 const chance = /(?<![\w.#])Math\.random\b/g;

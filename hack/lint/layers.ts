@@ -2,6 +2,24 @@
 import type { Import } from './imports.js';
 import type { Subpaths } from './unused-exports.js';
 
+/** What clusters are composed of. */
+const composed: readonly string[] = [
+  ...['apiserver', 'controllers', 'scheduler', 'nodeagent', 'proxy', 'ingress', 'podnetwork', 'dns', 'containerd'],
+  ...[
+    'storage',
+    'etcd-admin',
+    'control-loop',
+    'client',
+    'cloud',
+    'observe',
+    'http',
+    'daemon',
+    'pki',
+    'api',
+    'apimachinery',
+  ],
+];
+
 /** Rooms below `pkg/`, each with the rooms that it may import. */
 export const below: Readonly<Record<string, readonly string[]>> = {
   apimachinery: [],
@@ -27,22 +45,8 @@ export const below: Readonly<Record<string, readonly string[]>> = {
   dns: ['client', 'daemon', 'api', 'apimachinery'],
   containerd: ['nodeagent', 'client', 'pki', 'api', 'apimachinery'],
   // Composes the daemons to clusters.
-  cluster: [
-    ...['apiserver', 'controllers', 'scheduler', 'nodeagent', 'proxy', 'ingress', 'podnetwork', 'dns', 'containerd'],
-    ...[
-      'storage',
-      'etcd-admin',
-      'control-loop',
-      'client',
-      'cloud',
-      'observe',
-      'http',
-      'daemon',
-      'pki',
-      'api',
-      'apimachinery',
-    ],
-  ],
+  cluster: composed,
+  testcluster: ['cluster', ...composed],
 };
 
 /** Folders of which each must be free of cycles: the rooms, and the programs in these folders of `cmd/`. */

@@ -80,6 +80,8 @@ export interface ApiServerSetup {
   readonly worker?: WorkerLink;
   /** Handlers of additional paths. */
   readonly paths?: EndpointParts['paths'];
+  /** See `EndpointParts`. */
+  readonly around?: EndpointParts['around'];
 }
 
 /** Reads the files that the options name. Throws OptionsError for options and files that it cannot use. */
@@ -179,6 +181,7 @@ export async function buildApiServer(setup: ApiServerSetup): Promise<CompleteApi
         barrier,
         aggregation,
         keyProbes: storage.keyProbes,
+        ...(setup.around === undefined ? {} : { around: setup.around }),
         paths: {
           ...buildPaths(values, {
             authentication,

@@ -30,6 +30,8 @@ export interface EndpointParts {
   readonly keyProbes?: readonly KeyProbe[];
   /** Additional plain paths (`/openid/v1/jwks`, `/.well-known/…`), by their exact path. */
   readonly paths?: Readonly<Record<string, (context: RequestContext) => Promise<ApiResponse>>>;
+  /** Puts its own step before the endpoint; absent: there is none. Upgraded connections do not pass it. */
+  readonly around?: (endpoint: Endpoint) => Endpoint;
 }
 
 export interface EndpointSetup {
@@ -72,7 +74,7 @@ export function buildEndpoints(environment: ServerEnvironment, parts: EndpointPa
     }
     return context.info.resourceRequest ? router.serve(context) : plain(context);
   };
-  return { endpoint, router };
+  return { endpoint: parts.around?.(endpoint) ?? endpoint, router };
 }
 
 /** `host` with the port on which the server listens, unless it names one itself; without `host`, where the server listens. */

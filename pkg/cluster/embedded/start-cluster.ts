@@ -19,28 +19,23 @@ import { type Dialect, type DialectName, dialectByName } from '#apimachinery/dia
 import type { Client } from '#client/client.js';
 import { formatKubeconfig, singleContext } from '#client/kubeconfig/file.js';
 import type { RestClient } from '#client/rest/rest-client.js';
-import { untilPodsAreAdmitted } from '#cluster/clients/nodes.js';
 import { dial } from '#cluster/embedded/dial.js';
-import { setUpLocalStorage } from '#cluster/objects/local-storage.js';
-import { ensureClusterPki, ensureNodePki } from '#cluster/pki/cluster-pki.js';
+import { EmbeddedCluster } from '#cluster/embedded/embedded-cluster.js';
+import { podRange, serviceRange } from '#cluster/embedded/ranges.js';
+import { ensureClusterPki } from '#cluster/pki/cluster-pki.js';
 import { freePort } from '#cluster/process/ports.js';
 import {
   apiServerArguments,
   apiServerFiles,
   clusterDomain,
   controllerManagerArguments,
-  type Gates,
   loopsInProcess,
-  type NodeAgentArguments,
-  nodeAgentArguments,
   schedulerArguments,
 } from '#cluster/supervise/arguments.js';
-import { ClusterProcess } from '#cluster/supervise/cluster-process.js';
 import { type Logger, silentLogger } from '#daemon/log/logger.js';
 import { Verbosity } from '#daemon/log/verbosity.js';
 import { createRegistry } from '#daemon/metrics/registry.js';
 import { resolveName } from '#dns/resolve-name.js';
-import type { NodeAgent } from '#nodeagent/nodeagent.js';
 import { type SimulatedDependencies, simulatedDependencies } from '#nodeagent/simulated/node.js';
 import type { PodConnection } from '#nodeagent/simulated/runtime.js';
 import { MemoryStore } from '#storage/memory/memory-store.js';
@@ -95,11 +90,6 @@ export interface Cluster {
   close(): Promise<void>;
 }
 
-/** Large enough for 4096 nodes. */
-const podRange = '10.0.0.0/12';
-const nodesReadyMs = 30_000;
-const serviceRange = '172.20.0.0/16';
-
 /** Resolves when all nodes take pods and pods can be created. */
 export async function startCluster(options: StartClusterOptions = {}): Promise<Cluster> {
   const dialect = dialectByName(options.dialect ?? 'orch');
@@ -115,71 +105,62 @@ export async function startCluster(options: StartClusterOptions = {}): Promise<C
   try {
     const pki = await ensureClusterPki(folder, { dialect, names: [], ips: [], now: clock.now() });
     const loops = loopsInProcess({ dialect, featureGates, verbosity: 0 });
-    const process = new ClusterProcess({
-      dialect,
-      clock,
-      random,
-      log,
-      verbosity: new Verbosity({ level: 0 }),
-      newUID,
-      metrics: createRegistry({ dialect }),
-      ...(store === undefined ? {} : { store }),
-      pki,
-      // The API server's option takes 0 for no port, so a free port is chosen here.
-      apiServerArguments: apiServerArguments({
+    const { onConnection } = options;
+    const simulated: SimulatedDependencies[] = [];
+    const embedded = new EmbeddedCluster({
+      daemons: {
         dialect,
-        etcd: etcd && { endpoints: etcd, caFile: undefined, certFile: undefined, keyFile: undefined },
-        bindAddress: '127.0.0.1',
-        port: options.listen === true ? await freePort() : 0,
-        advertiseAddress: undefined,
-        serviceRange,
-        featureGates,
-        verbosity: 0,
-        more,
-        files: apiServerFiles(pki),
-      }),
-      controllerManagerArguments: controllerManagerArguments({
-        ...loops,
-        podRange,
-        serviceRange,
-        more,
-        files: undefined,
-      }),
-      schedulerArguments: schedulerArguments({ ...loops, more, schedulerConfig: options.schedulerConfig }),
-      env: {},
+        clock,
+        random,
+        log,
+        verbosity: new Verbosity({ level: 0 }),
+        newUID,
+        metrics: createRegistry({ dialect }),
+        ...(store === undefined ? {} : { store }),
+        pki,
+        // The API server's option takes 0 for no port, so a free port is chosen here.
+        apiServerArguments: apiServerArguments({
+          dialect,
+          etcd: etcd && { endpoints: etcd, caFile: undefined, certFile: undefined, keyFile: undefined },
+          bindAddress: '127.0.0.1',
+          port: options.listen === true ? await freePort() : 0,
+          advertiseAddress: undefined,
+          serviceRange,
+          featureGates,
+          verbosity: 0,
+          more,
+          files: apiServerFiles(pki),
+        }),
+        controllerManagerArguments: controllerManagerArguments({
+          ...loops,
+          podRange,
+          serviceRange,
+          more,
+          files: undefined,
+        }),
+        schedulerArguments: schedulerArguments({ ...loops, more, schedulerConfig: options.schedulerConfig }),
+        env: {},
+      },
+      loops: { controllers: true, scheduler: true },
+      nodes: options.nodes ?? 1,
+      admitsPods: true,
+      simulate: () => {
+        const dependencies = simulatedDependencies({ dialect, clock, onConnection });
+        simulated.push(dependencies);
+        return dependencies;
+      },
+      folder,
+      featureGates,
+      nodeOptions: more,
     });
+    const { process } = embedded;
     const close = async () => {
-      await process.close();
+      await embedded.close();
       await own?.close();
       await rm(folder, { recursive: true, force: true });
     };
-    const simulated: SimulatedDependencies[] = [];
-    const agents = new Map<string, NodeAgent>();
     try {
-      await process.startApiServer();
-      await process.startLoops();
-      const names = Array.from({ length: options.nodes ?? 1 }, (_, index) => `node-${index}`);
-      // All nodes share a certificate, since they serve at the address of this process.
-      const shared = { dialect, nodeName: 'nodes', names: [], ips: ['127.0.0.1'], now: clock.now() };
-      const { serving } = await ensureNodePki(folder, pki.authority, shared);
-      const files = {
-        ca: pki.authority.certificateFile,
-        certificate: serving.certificateFile,
-        key: serving.privateKeyFile,
-      };
-      const { onConnection } = options;
-      await Promise.all(
-        names.map(async (name) => {
-          const dependencies = simulatedDependencies({ dialect, clock, onConnection });
-          simulated.push(dependencies);
-          const node = { dialect, name, dependencies, folder, files, featureGates, more };
-          agents.set(name, await startNode(process, node));
-        }),
-      );
-      await setUpLocalStorage(process.api.client);
-      const timeout = AbortSignal.timeout(nodesReadyMs);
-      await process.untilScheduled(names, timeout);
-      await untilPodsAreAdmitted(process.api.client, timeout);
+      await embedded.start();
     } catch (error) {
       await close();
       throw error;
@@ -212,50 +193,11 @@ export async function startCluster(options: StartClusterOptions = {}): Promise<C
         });
         return formatKubeconfig(config);
       },
-      async stopNode(name) {
-        const agent = agents.get(name);
-        if (agent === undefined)
-          throw new Error(`there is no node ${name}; there are ${[...agents.keys()].join(', ')}`);
-        await agent.close();
-      },
+      stopNode: (name) => embedded.stopNode(name),
       close,
     };
   } catch (error) {
     await rm(folder, { recursive: true, force: true });
     throw error;
   }
-}
-
-async function startNode(
-  process: ClusterProcess,
-  node: {
-    dialect: Dialect;
-    name: string;
-    dependencies: SimulatedDependencies;
-    folder: string;
-    files: NodeAgentArguments['files'];
-    featureGates: Gates;
-    more: readonly string[];
-  },
-): Promise<NodeAgent> {
-  const { dependencies, dialect, name, folder, files, featureGates, more } = node;
-  return process.startNode({
-    name,
-    dependencies: () => dependencies,
-    arguments: nodeAgentArguments({
-      dialect,
-      nodeName: name,
-      nodeIPs: ['127.0.0.1'],
-      port: 0,
-      config: undefined,
-      rootDir: join(folder, name),
-      podLogsDir: join(folder, name, 'logs'),
-      runtime: undefined,
-      pauseImage: undefined,
-      featureGates,
-      verbosity: 0,
-      more,
-      files,
-    }),
-  });
 }

@@ -93,6 +93,16 @@ export interface ClusterProcessOptions {
   readonly machineAddresses?: readonly string[];
   /** Name of this server for leader election; absent for a single server. */
   readonly candidate?: string;
+  /** Further paths of the API server. */
+  readonly paths?: ApiServerSetup['paths'];
+  /** Called for each request of the API that is authenticated and authorized, in place of its endpoint. */
+  readonly around?: ApiServerSetup['around'];
+}
+
+/** The loops that `startLoops` starts; both when absent. */
+export interface Loops {
+  readonly controllers: boolean;
+  readonly scheduler: boolean;
 }
 
 type NodeDependencies = Omit<NodeAgentDependencies, 'informers' | 'clock' | 'random' | 'log' | 'nodeName'>;
@@ -109,6 +119,16 @@ interface RequestContext {
   /** Fences writes by the leader's term. */
   readonly fence?: WriteFence | undefined;
   readonly tracer?: Tracer | undefined;
+}
+
+type ControllerManagerValues = OptionValues<ReturnType<typeof controllerManagerOptions>>;
+
+/** What the controllers share with the scheduler, or get from the process. */
+interface ControllerParts {
+  readonly client: RestClient;
+  readonly informers: SharedInformerFactory;
+  readonly leadership: ElectableLeadership;
+  readonly tracer: Tracer | undefined;
 }
 
 /** Configuration of the scheduler, also used for explanations at the API server's port. */
@@ -183,7 +203,7 @@ export class ClusterProcess {
   }
 
   async startApiServer(): Promise<void> {
-    const { dialect, clock, log, random, metrics, store, newUID, machineAddresses } = this.#options;
+    const { dialect, clock, log, random, metrics, store, newUID, machineAddresses, paths, around } = this.#options;
     const values = valuesOf(apiServerOptions(dialect), this.#options.apiServerArguments, apiServerRules, log);
     const scheduling = await this.#setUpScheduler();
     const setup: ApiServerSetup = {
@@ -198,38 +218,52 @@ export class ClusterProcess {
       ...(store === undefined ? {} : { store }),
       ...(newUID === undefined ? {} : { newUID }),
       ...(machineAddresses === undefined ? {} : { machineAddresses }),
+      ...(paths === undefined ? {} : { paths }),
+      ...(around === undefined ? {} : { around }),
     };
     this.#api = await buildApiServer(setup);
     await this.#start(this.#api);
   }
 
   /** Starts controllers and scheduler, which share informers, and so one copy of each object. */
-  async startLoops(): Promise<void> {
-    const { dialect, clock, random, log, metrics, pki } = this.#options;
+  async startLoops({ controllers, scheduler }: Loops = { controllers: true, scheduler: true }): Promise<void> {
+    const { controllerManagerArguments: args, dialect, log, metrics } = this.#options;
     const managers = this.#leadership(dialect.users.controllerManager, dialect.components.controllerManager);
-    const { controllerManagerArguments: args } = this.#options;
     const values = valuesOf(controllerManagerOptions(dialect), args, controllerManagerRules, log);
     const tracer = await this.#tracer(values, dialect.components.controllerManager, metrics);
-    const managerClient = this.clientFor(dialect.users.controllerManager, [], { fence: managers.fence, tracer });
-    const informers = this.#informers(managerClient);
+    const client = this.clientFor(dialect.users.controllerManager, [], { fence: managers.fence, tracer });
+    const informers = this.#informers(client);
     this.#loopInformers = informers;
+    const daemons = [
+      ...(controllers ? await this.#controllers(values, { client, informers, leadership: managers, tracer }) : []),
+      ...(scheduler ? [await this.#schedulerOf(informers)] : []),
+    ];
+    this.#inform(informers);
+    await Promise.all(daemons.map((each) => this.#start(each)));
+    this.#loopsRun = true;
+  }
+
+  async #controllers(values: ControllerManagerValues, parts: ControllerParts): Promise<Daemon[]> {
+    const { dialect, clock, random, log, metrics, pki } = this.#options;
+    const { client, informers, leadership, tracer } = parts;
+    const { fence } = leadership;
     // An event may sum up several occurrences, so it belongs to no trace.
-    const managerEvents = this.clientFor(dialect.users.controllerManager, [], { fence: managers.fence });
+    const eventClient = this.clientFor(dialect.users.controllerManager, [], { fence });
     const cloud = await cloudOf(values, dialect);
     const { certificate, certificateFile, privateKeyFile } = pki.authority;
     const rootCA = await rootCertificates(certificateFile);
     const manager = new ControllerManager(values, {
-      client: managerClient,
+      client,
       ...(values['use-service-account-credentials']
-        ? { clientFor: (controller: string) => this.#controllerClient(controller, { fence: managers.fence, tracer }) }
+        ? { clientFor: (controller: string) => this.#controllerClient(controller, { fence, tracer }) }
         : {}),
-      leadership: managers,
+      leadership,
       informers,
       dialect,
       clock,
       random,
       log,
-      events: (component) => this.#recorder(managerEvents, component),
+      events: (component) => this.#recorder(eventClient, component),
       metrics,
       rootCA: rootCA ?? constant(certificate),
       // Not reloaded: the API server of this process, which verifies the tokens, reads the key once too.
@@ -244,19 +278,23 @@ export class ClusterProcess {
       ...(cloud === undefined ? {} : { cloud }),
       ...(tracer === undefined ? {} : { tracer }),
     });
-    const { extenders, limits, profiles, values: schedulerValues } = await this.#setUpScheduler();
-    const schedulers = this.#leadership(dialect.users.scheduler, dialect.components.scheduler);
-    const schedulerTracer = await this.#tracer(schedulerValues, dialect.components.scheduler, metrics);
-    const schedulerClient = this.clientFor(dialect.users.scheduler, [], {
-      fence: schedulers.fence,
-      tracer: schedulerTracer,
-    });
-    const schedulerEvents = this.clientFor(dialect.users.scheduler, [], { fence: schedulers.fence });
+    return [manager, new FileFollower([rootCA], { clock, log })];
+  }
+
+  async #schedulerOf(informers: SharedInformerFactory): Promise<Scheduler> {
+    const { dialect, clock, random, log, metrics } = this.#options;
+    const { extenders, limits, profiles, values } = await this.#setUpScheduler();
+    const leadership = this.#leadership(dialect.users.scheduler, dialect.components.scheduler);
+    const tracer = await this.#tracer(values, dialect.components.scheduler, metrics);
+    const { fence } = leadership;
     const scheduler = new Scheduler({
-      leadership: schedulers,
-      client: schedulerClient,
+      leadership,
+      client: this.clientFor(dialect.users.scheduler, [], { fence, tracer }),
       informers,
-      recorder: this.#recorder(schedulerEvents, dialect.components.defaultScheduler),
+      recorder: this.#recorder(
+        this.clientFor(dialect.users.scheduler, [], { fence }),
+        dialect.components.defaultScheduler,
+      ),
       dialect,
       clock,
       random,
@@ -265,14 +303,10 @@ export class ClusterProcess {
       ...limits,
       profiles,
       extenders,
-      ...(schedulerTracer === undefined ? {} : { tracer: schedulerTracer }),
+      ...(tracer === undefined ? {} : { tracer }),
     });
     this.#scheduler = scheduler;
-    this.#inform(informers);
-    await Promise.all(
-      [manager, scheduler, new FileFollower([rootCA], { clock, log })].map((each) => this.#start(each)),
-    );
-    this.#loopsRun = true;
+    return scheduler;
   }
 
   /** Makes the loops run only while this server holds their locks. Resolves when it holds them. */

@@ -22,6 +22,26 @@ export interface MemoryStoreOptions {
   readonly clock: Clock;
 }
 
+/** A pair with what etcd tells of it besides. */
+export interface MemoryKeyValue extends KeyValue {
+  /** Revision of the first write since the key exists. */
+  readonly createRevision: Revision;
+  /** Number of writes since then. */
+  readonly version: number;
+}
+
+export interface MemoryRange extends RangeResult {
+  readonly kvs: MemoryKeyValue[];
+}
+
+/** The writes of one transaction. */
+export interface MemoryTransaction {
+  /** Returns the previous pair. */
+  put(key: string, value: Buffer): MemoryKeyValue | undefined;
+  /** Returns the deleted pair; undefined for an absent key. */
+  delete(key: string): MemoryKeyValue | undefined;
+}
+
 const noValue = Buffer.alloc(0);
 
 export class MemoryStore implements Store {
@@ -39,13 +59,18 @@ export class MemoryStore implements Store {
     this.#clock = options.clock;
   }
 
-  async range(options: RangeOptions): Promise<RangeResult> {
+  async range(options: RangeOptions): Promise<MemoryRange> {
+    return this.read(options);
+  }
+
+  /** Like `range`, at once. */
+  read(options: RangeOptions): MemoryRange {
     this.#check(options.signal);
     const { start, end, limit = 0, keysOnly = false } = options;
     const at = options.revision ?? this.#revision;
     if (at > this.#revision) throw new StoreError('futureRevision', `revision ${at} is in the future`);
     if (at < this.#compacted) throw new StoreError('compacted', `revision ${at} has been compacted`);
-    const kvs: KeyValue[] = [];
+    const kvs: MemoryKeyValue[] = [];
     let count = 0;
     for (const history of this.#keys.slice({ start, end })) {
       const kv = at === this.#revision ? history.current : history.at(at);
@@ -69,6 +94,28 @@ export class MemoryStore implements Store {
   async delete(key: string, expected: Revision, options: DeleteOptions = {}): Promise<WriteResult> {
     this.#check(options.signal);
     return this.#mismatch(key, expected, options) ?? this.#remove(key, options);
+  }
+
+  /** Runs writes without conditions, which all have the same revision; nothing comes between. Keeps the leases of keys. */
+  transact<T>(run: (transaction: MemoryTransaction) => T): T {
+    this.#check();
+    let revision: Revision | undefined;
+    const next = () => {
+      revision ??= ++this.#revision;
+      return revision;
+    };
+    return run({
+      put: (key, value) => {
+        const previous = this.#keys.get(key)?.current;
+        this.#putAt(next(), key, value);
+        return previous;
+      },
+      delete: (key) => {
+        const previous = this.#keys.get(key)?.current;
+        if (previous !== undefined) this.#removeAt(next(), key);
+        return previous;
+      },
+    });
   }
 
   async *watch(options: WatchOptions): AsyncGenerator<WatchMessage, void, void> {
@@ -148,24 +195,30 @@ export class MemoryStore implements Store {
       this.#keys.set(key, history);
     }
     const previous = history.current;
-    const kv = { key, value, modRevision: revision };
+    const createRevision = previous?.createRevision ?? revision;
+    const kv = { key, value, modRevision: revision, createRevision, version: (previous?.version ?? 0) + 1 };
     history.add(revision, kv);
     this.#bytes += value.length - (previous === undefined ? -key.length : previous.value.length);
     this.#log.add({ type: 'put', kv, created: previous === undefined, ...(previous && { previous }) });
   }
 
   #remove(key: string, options: DeleteOptions = {}): WriteResult {
+    if (this.#keys.get(key)?.current === undefined) return { ok: false, revision: this.#revision };
+    const revision = ++this.#revision;
+    this.#removeAt(revision, key);
+    this.#putGuards(revision, options);
+    return { ok: true, revision };
+  }
+
+  #removeAt(revision: Revision, key: string): void {
     const history = this.#keys.get(key);
     const previous = history?.current;
-    if (history === undefined || previous === undefined) return { ok: false, revision: this.#revision };
-    const revision = ++this.#revision;
+    if (history === undefined || previous === undefined) return;
     history.add(revision, undefined);
     this.#bytes -= key.length + previous.value.length;
     this.#leases.get(key)?.cancel();
     this.#leases.delete(key);
     this.#log.add({ type: 'delete', kv: { key, value: noValue, modRevision: revision }, previous });
-    this.#putGuards(revision, options);
-    return { ok: true, revision };
   }
 
   #lease(key: string, ttlSeconds: number): void {
@@ -180,23 +233,23 @@ export class MemoryStore implements Store {
 /** A write; without a pair, a deletion. */
 interface Version {
   readonly revision: Revision;
-  readonly kv: KeyValue | undefined;
+  readonly kv: MemoryKeyValue | undefined;
 }
 
 /** The versions of a key, oldest first. */
 class KeyHistory {
   readonly #versions: Version[] = [];
 
-  get current(): KeyValue | undefined {
+  get current(): MemoryKeyValue | undefined {
     return this.#versions[this.#versions.length - 1]?.kv;
   }
 
-  add(revision: Revision, kv: KeyValue | undefined): void {
+  add(revision: Revision, kv: MemoryKeyValue | undefined): void {
     this.#versions.push({ revision, kv });
   }
 
   /** The pair at `revision`. */
-  at(revision: Revision): KeyValue | undefined {
+  at(revision: Revision): MemoryKeyValue | undefined {
     for (let i = this.#versions.length - 1; i >= 0; i--) {
       const version = this.#versions[i];
       if (version !== undefined && version.revision <= revision) return version.kv;

@@ -1,0 +1,5 @@
+/** Ranges of addresses in clusters without a network of their own. */
+
+/** Of pods; large enough for 4096 nodes. */
+export const podRange = '10.0.0.0/12';
+export const serviceRange = '172.20.0.0/16';

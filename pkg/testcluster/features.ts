@@ -1,0 +1,4 @@
+/** The features of every cluster for tests, one line each. The first one's `around` is called first. */
+import type { TestFeatureFactory } from '#testcluster/feature.js';
+
+export const features: readonly TestFeatureFactory[] = [];
