@@ -10,7 +10,39 @@ export interface Clock {
   setTimer(fn: () => void, ms: number): Timer;
   /** Resolves after `ms`, or without an error as soon as `signal` aborts. */
   sleep(ms: number, signal?: Cancellation): Promise<void>;
+  /** Present on a clock that is moved by hand; absent where all time is one. */
+  readonly views?: ClockViews | undefined;
 }
+
+/**
+ * Times beside the cluster's own, for a cluster whose clock is moved by hand. Code reads them by the functions below, which
+ * return the clock itself where all time is one.
+ */
+export interface ClockViews {
+  /** The time of this process: limits of connections and requests, validity of certificates, durations in metrics. */
+  readonly process: Clock;
+  /**
+   * Short rests that only spare the machine: before a quick retry, or until a burst of events is over. They pass with the
+   * process's time, and at once when nothing else is left to do. Rests of more than a second are `upkeep`.
+   */
+  readonly pauses: Clock;
+  /**
+   * Periods of work that is repeated without a change of its own: heartbeats, resyncs, searches for leftovers. A clock that
+   * leaps over several periods runs it once, at the end of the leap and before everything else.
+   */
+  readonly upkeep: Clock;
+  /** Limits of how long a heartbeat may be absent. While all heartbeats continue, a leap may pass them. */
+  readonly watchdogs: Clock;
+}
+
+/** See `ClockViews.process`. */
+export const processClock = (clock: Clock): Clock => clock.views?.process ?? clock;
+/** See `ClockViews.pauses`. */
+export const pauseClock = (clock: Clock): Clock => clock.views?.pauses ?? clock;
+/** See `ClockViews.upkeep`. */
+export const upkeepClock = (clock: Clock): Clock => clock.views?.upkeep ?? clock;
+/** See `ClockViews.watchdogs`. */
+export const watchdogClock = (clock: Clock): Clock => clock.views?.watchdogs ?? clock;
 
 export interface Timer {
   cancel(): void;
@@ -28,6 +60,7 @@ export const realClock: Clock = {
     timer.unref();
     return { cancel: () => clearTimeout(timer) };
   },
+  // Unlike `sleepWith` a timer here keeps the process alive.
   sleep(ms, signal) {
     return new Promise((resolve) => {
       if (signal?.aborted) return resolve();
@@ -41,6 +74,35 @@ export const realClock: Clock = {
     });
   },
 };
+
+/**
+ * The cluster's date with the process's timers, for a server whose objects live in the cluster's time and whose requests and
+ * connections in the process's.
+ */
+export function datedClock(clock: Clock): Clock {
+  const process = clock.views?.process;
+  return process === undefined ? clock : { ...process, now: () => clock.now() };
+}
+
+/** Time that passes with the cluster's clock and with the process's, for copies that must not be older in either. */
+export function eitherTime(clock: Clock): Pick<Clock, 'monotonic'> {
+  const process = clock.views?.process;
+  return process === undefined ? clock : { monotonic: () => clock.monotonic() + process.monotonic() };
+}
+
+/** A clock's `sleep` in terms of its `setTimer`. */
+export function sleepWith(setTimer: Clock['setTimer'], ms: number, signal?: Cancellation): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal?.aborted) return resolve();
+    const finish = () => {
+      timer.cancel();
+      signal?.removeEventListener('abort', finish);
+      resolve();
+    };
+    const timer = setTimer(finish, ms);
+    signal?.addEventListener('abort', finish, { once: true });
+  });
+}
 
 /** RFC 3339 with second precision and `Z`: the form of metav1.Time. */
 export function formatTime(ms: number): string {

@@ -145,6 +145,11 @@ export class ControllerManager implements Daemon {
     });
   }
 
+  /** The loops of the running controllers. */
+  *loops(): Generator<Pick<Reporting, 'name' | 'queue'>> {
+    for (const loops of this.#loops.values()) yield* loops;
+  }
+
   start(signal: AbortSignal): Promise<void> {
     const stop = AbortSignal.any([signal, this.#stop.signal]);
     const { leadership } = this.#dependencies;

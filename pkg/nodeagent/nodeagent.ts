@@ -2,7 +2,7 @@
 import type { Pod, PodStatus } from '#api/core/v1/types.gen.js';
 import { aborted } from '#apimachinery/async/abort.js';
 import { type Deferred, deferred } from '#apimachinery/async/deferred.js';
-import type { Clock } from '#apimachinery/clock.js';
+import { type Clock, pauseClock, upkeepClock } from '#apimachinery/clock.js';
 import type { Daemon } from '#daemon/daemon.js';
 import { type AgentParts, composeAgent } from '#nodeagent/compose.js';
 import type { NodeAgentDependencies } from '#nodeagent/dependencies.js';
@@ -19,6 +19,8 @@ export class NodeAgent implements Daemon {
   readonly #apiPodsStarted: Deferred<void> = deferred();
   readonly #stop = new AbortController();
   #work: Promise<void> | undefined;
+  /** While the agent runs. */
+  #parts: AgentParts | undefined;
   #port = 0;
 
   constructor(options: NodeAgentOptions, dependencies: NodeAgentDependencies) {
@@ -35,6 +37,15 @@ export class NodeAgent implements Daemon {
   /** Port of the server, once it listens. */
   get port(): number {
     return this.#port;
+  }
+
+  get isRunning(): boolean {
+    return this.#parts !== undefined;
+  }
+
+  /** Pods with a running task or a status to be written: `namespace/name` or UID. */
+  unfinished(): readonly string[] {
+    return this.#parts === undefined ? [] : [...this.#parts.manager.working(), ...this.#parts.statuses.unwritten()];
   }
 
   async start(signal: AbortSignal): Promise<void> {
@@ -65,6 +76,7 @@ export class NodeAgent implements Daemon {
 
   async #run(signal: AbortSignal): Promise<void> {
     const parts = await composeAgent(this.#options, this.#deps, () => this.#port);
+    this.#parts = parts;
     const server = await parts.serve();
     this.#port = server?.port ?? 0;
     const running: Promise<void>[] = [];
@@ -77,6 +89,7 @@ export class NodeAgent implements Daemon {
       await this.#runParts(parts, { run, failed: failed.promise }, signal);
     } finally {
       this.#stop.abort();
+      this.#parts = undefined;
       await server?.close();
       await parts.podResources?.stop();
       await parts.manager.stop();
@@ -179,7 +192,7 @@ export class NodeAgent implements Daemon {
       await manager.removeUnknown();
       csi?.volumes.unstageUnused();
       if (round % roundsPerLinks === 0) await manager.removeDeadLinks();
-      await clock.sleep(housekeepingMs, signal);
+      await upkeepClock(clock).sleep(housekeepingMs, signal);
     }
   }
 }
@@ -201,13 +214,13 @@ async function retryUntilSuccess(
       return;
     } catch {
       // The observer has logged the error.
-      await wait.clock.sleep(retryMs, wait.signal);
+      await pauseClock(wait.clock).sleep(retryMs, wait.signal);
     }
   }
 }
 
 async function until(isTrue: () => boolean, { clock, signal }: { clock: Clock; signal: AbortSignal }): Promise<void> {
-  while (!signal.aborted && !isTrue()) await clock.sleep(syncCheckMs, signal);
+  while (!signal.aborted && !isTrue()) await pauseClock(clock).sleep(syncCheckMs, signal);
 }
 
 interface RunOnceInput {

@@ -27,6 +27,11 @@ export class Scheduler extends LeaderLoop {
     return this.#current;
   }
 
+  /** Keys of the pods that are ready for an attempt, in one, or being bound. */
+  unfinished(): readonly string[] {
+    return this.#current?.unfinished() ?? [];
+  }
+
   override async close(): Promise<void> {
     await super.close();
     await Promise.all(this.#extenders.map((extender) => extender.close()));

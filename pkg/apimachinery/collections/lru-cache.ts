@@ -10,7 +10,7 @@ export interface LruCacheOptions<V> {
   readonly limit: number;
   /** Without it entries do not expire. */
   readonly age?: {
-    readonly clock: Clock;
+    readonly clock: Pick<Clock, 'monotonic'>;
     /** Time to live from when the value is set; zero or less: not cached. Called once per value. */
     readonly ttlMs: (value: V) => number;
   };

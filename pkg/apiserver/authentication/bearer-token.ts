@@ -18,7 +18,7 @@ import { tokenSubprotocolPrefix } from '#apiserver/http/websocket.js';
 
 export interface BearerTokenOptions {
   readonly dialect: Dialect;
-  readonly clock: Clock;
+  readonly clock: Pick<Clock, 'monotonic'>;
   readonly kinds: readonly TokenAuthenticator[];
   /** How long a valid token is cached; 10 s in 1.24. */
   readonly cacheTtlMs?: number;

@@ -7,7 +7,7 @@ import { endpoints, services } from '#api/core/v1/resources.gen.js';
 import type { Endpoints, Service } from '#api/core/v1/types.gen.js';
 import { endpointslices } from '#api/discovery/v1/resources.gen.js';
 import type { EndpointSlice } from '#api/discovery/v1/types.gen.js';
-import type { Clock } from '#apimachinery/clock.js';
+import { type Clock, processClock, upkeepClock } from '#apimachinery/clock.js';
 import { isAlreadyExists, isConflict, isNotFound } from '#apimachinery/errors/status.js';
 import { ipFamily } from '#apimachinery/net/ip.js';
 import type { Client } from '#client/client.js';
@@ -58,7 +58,7 @@ export class ApiService {
   async #keep(signal: AbortSignal): Promise<void> {
     const { clock, log } = this.#options;
     while (!signal.aborted) {
-      await clock.sleep(renewMs, signal);
+      await upkeepClock(clock).sleep(renewMs, signal);
       if (signal.aborted) break;
       try {
         await this.ensure(signal);
@@ -86,7 +86,7 @@ export class ApiService {
         if (signal.aborted) return;
         log.info({ err }, "watch of the other servers' leases failed, trying again");
       }
-      await clock.sleep(rewatchMs, signal);
+      await processClock(clock).sleep(rewatchMs, signal);
     }
   }
 

@@ -1,8 +1,10 @@
 /** The API server as a library: resources over a store, behind one handler, with or without a socket. */
+
 import { setMaxListeners } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { customresourcedefinitions } from '#api/apiextensions/v1/resources.gen.js';
 import { deferred } from '#apimachinery/async/deferred.js';
+import { processClock } from '#apimachinery/clock.js';
 import type { Scheme } from '#apimachinery/schema/scheme.js';
 import type { Auditor } from '#apiserver/audit/auditor.js';
 import { YamlReader } from '#apiserver/bodies/yaml-reader.js';
@@ -302,7 +304,7 @@ export class ApiServer implements Daemon {
   }
 
   async #listen(): Promise<void> {
-    const { clock, log } = this.#deps.environment;
+    const { clock, clusterClock = clock, log } = this.#deps.environment;
     const { listen, maxBodyBytes } = this.#options;
     if (listen === undefined || this.#closing.signal.aborted) return;
     const server = new HttpsServer({
@@ -313,7 +315,7 @@ export class ApiServer implements Daemon {
       failure: (error) => this.#responder.failure(undefined, error),
       writer: this.#writer,
       log,
-      clock,
+      clock: processClock(clusterClock),
       maxBodyBytes,
       observer: this.#set.metrics,
       weightOf: weightsOf(this.#deps.environment.dialect),

@@ -1,5 +1,6 @@
 /** The authenticators, and the issuer of service account tokens. */
 import { createPrivateKey, createPublicKey, randomBytes } from 'node:crypto';
+import { eitherTime, processClock } from '#apimachinery/clock.js';
 import type { Authenticator, TokenAuthenticator } from '#apiserver/authentication/authenticator.js';
 import { BearerTokenAuthenticator } from '#apiserver/authentication/bearer-token.js';
 import { BootstrapTokenAuthenticator } from '#apiserver/authentication/bootstrap-token.js';
@@ -45,8 +46,8 @@ export async function buildAuthentication(
   environment: ServerEnvironment,
   reader: ObjectReader,
 ): Promise<AuthenticationParts> {
-  const { dialect, clock, metrics, log } = environment;
-  const authorities = await readClientAuthorities(values, { clock, metrics });
+  const { dialect, clock, clusterClock = clock, metrics, log } = environment;
+  const authorities = await readClientAuthorities(values, { clock: processClock(clusterClock), metrics });
   const signing = await signingKey(values);
   const keys = await verifyingKeys(values, signing);
   const issuers = values['service-account-issuer'];
@@ -55,7 +56,12 @@ export async function buildAuthentication(
   const webhook = await tokenWebhook(values, environment, audiences, cacheMetrics);
   const kinds = await tokenKinds(values, environment, { reader, keys, audiences });
   if (webhook !== undefined) kinds.push(webhook.authenticator);
-  const tokens = new BearerTokenAuthenticator({ dialect, clock, kinds, metrics: cacheMetrics });
+  const tokens = new BearerTokenAuthenticator({
+    dialect,
+    clock: eitherTime(clusterClock),
+    kinds,
+    metrics: cacheMetrics,
+  });
   const members: Authenticator[] = [];
   const { clients, frontProxies } = authorities;
   if (frontProxies !== undefined) members.push(requestHeader(values, frontProxies.pool));
@@ -124,7 +130,7 @@ async function tokenKinds(
 
 async function openIdTokens(
   values: ApiServerValues,
-  { clock, log }: ServerEnvironment,
+  { clock, clusterClock = clock, log }: ServerEnvironment,
   audiences: readonly string[],
 ): Promise<TokenAuthenticator | undefined> {
   const { 'oidc-issuer-url': issuer = '', 'oidc-client-id': clientId = '' } = values;
@@ -142,7 +148,7 @@ async function openIdTokens(
     groupsPrefix: values['oidc-groups-prefix'] ?? '',
     requiredClaims: values['oidc-required-claim'] ?? {},
     audiences,
-    clock,
+    clock: processClock(clusterClock),
     log,
   });
 }

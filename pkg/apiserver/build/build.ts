@@ -5,7 +5,7 @@ import type { Registry } from 'prom-client';
 import { storageversions } from '#api/apiserverinternal/v1alpha1/resources.gen.js';
 import { componentstatuses } from '#api/core/v1/resources.gen.js';
 import { schemeFor } from '#api/scheme.js';
-import type { Clock } from '#apimachinery/clock.js';
+import { type Clock, datedClock } from '#apimachinery/clock.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import { sameAddress, specialRange } from '#apimachinery/net/special-ip.js';
 import type { ResourceInfo } from '#apimachinery/schema/scheme.js';
@@ -86,7 +86,17 @@ export interface ApiServerSetup {
 
 /** Reads the files that the options name. Throws OptionsError for options and files that it cannot use. */
 export async function buildApiServer(setup: ApiServerSetup): Promise<CompleteApiServer> {
-  const { values, dialect, clock, log, random, worker, machineAddresses = [], newUID = randomUUID } = setup;
+  const {
+    values,
+    dialect,
+    clock: clusterClock,
+    log,
+    random,
+    worker,
+    machineAddresses = [],
+    newUID = randomUUID,
+  } = setup;
+  const clock = datedClock(clusterClock);
   if (worker === undefined && values.workers > 1) {
     log.warn(
       { workers: values.workers },
@@ -106,7 +116,7 @@ export async function buildApiServer(setup: ApiServerSetup): Promise<CompleteApi
     log.warn(`Dropping watch-cache-size for ${resource} - watchCache size is now dynamic`);
   }
   const metrics = setup.metrics ?? createRegistry({ dialect });
-  const environment = await buildEnvironment(values, { dialect, clock, log, metrics, random, newUID });
+  const environment = await buildEnvironment(values, { dialect, clock, clusterClock, log, metrics, random, newUID });
   const { tracer } = environment;
   const bytesPerSecond = values['max-connection-bytes-per-sec'];
   const storage = await buildStorage(values, environment, { gate, mainStore: setup.store });

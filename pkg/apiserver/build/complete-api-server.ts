@@ -245,10 +245,10 @@ export class CompleteApiServer implements Daemon {
   #newIdentity(): ServerIdentity | undefined {
     const { identity: id, values, dependencies } = this.#parts;
     if (id === undefined) return undefined;
-    const { clock, log } = dependencies.environment;
+    const { clock, clusterClock = clock, log } = dependencies.environment;
     const leaseSeconds = values['identity-lease-duration-seconds'];
     const renewMs = values['identity-lease-renew-interval-seconds'] * 1000;
-    return new ServerIdentity({ id, client: this.#client, clock, log, leaseSeconds, renewMs });
+    return new ServerIdentity({ id, client: this.#client, clock: clusterClock, log, leaseSeconds, renewMs });
   }
 
   #newVersions(): StorageVersions | undefined {

@@ -13,7 +13,10 @@ import type { Tracer } from '#daemon/tracing/tracer.js';
 
 export interface ServerEnvironment {
   readonly dialect: Dialect;
+  /** Timers of the process; dates of the cluster, if its clock is another one. */
   readonly clock: Clock;
+  /** The cluster's own time, for what lasts in it: leases, measurements that controllers compare. Absent: `clock`. */
+  readonly clusterClock?: Clock;
   /** One queue for all long work of this server, its storages included. */
   readonly turns: TurnQueue;
   readonly log: Logger;
@@ -32,11 +35,11 @@ export async function buildEnvironment(
   values: ApiServerValues,
   outer: Omit<ServerEnvironment, 'turns' | 'tracer' | 'egress'>,
 ): Promise<ServerEnvironment> {
-  const { dialect, clock, log, metrics, random, newUID } = outer;
+  const { dialect, clock, clusterClock = clock, log, metrics, random, newUID } = outer;
   const turns = new TurnQueue({ clock, defer: setImmediate });
   const tracer = await buildTracer(values, outer);
   const egress = await buildEgress(values['egress-selector-config-file'], { clock, random, metrics });
-  return { dialect, clock, turns, log, metrics, random, newUID, tracer, egress };
+  return { dialect, clock, clusterClock, turns, log, metrics, random, newUID, tracer, egress };
 }
 
 /** Undefined without the option and while the feature gate is off, as in release 1.24. */

@@ -68,7 +68,7 @@ const maxConnections = 1024;
 /** The metrics API, which this server serves unless an extension API server is registered for it. */
 export function buildResourceMetrics(
   values: ApiServerValues,
-  { dialect, clock, egress, log }: ServerEnvironment,
+  { dialect, clock: serverClock, clusterClock: clock = serverClock, egress, log }: ServerEnvironment,
   { storages, nodeAgents }: { readonly storages: ResourceStorages; readonly nodeAgents: NodeAgents },
 ): ResourceMetrics {
   const periodMs = values['metric-resolution'];

@@ -1,5 +1,6 @@
 /** The socket that the server listens on, its certificate, and the limits of requests. */
 
+import { processClock } from '#apimachinery/clock.js';
 import type { ApiServerOptions, ListenOptions } from '#apiserver/build/api-server.js';
 import type { ClientAuthorities } from '#apiserver/build/client-authorities.js';
 import type { ServerEnvironment } from '#apiserver/build/environment.js';
@@ -32,10 +33,11 @@ export interface ServingParts {
 /** Throws OptionsError for a certificate that cannot be read or created. */
 export async function buildServing(
   values: ApiServerValues,
-  { clock, random, metrics }: ServerEnvironment,
+  { clock, clusterClock = clock, random, metrics }: ServerEnvironment,
   { authorities, memoryBytes, listenOnAnyPort = false, worker }: ServingSetup,
 ): Promise<ServingParts> {
-  const load = () => loadServing(values, clock, authorities);
+  // Clients compare the certificate with their own time.
+  const load = () => loadServing(values, processClock(clusterClock), authorities);
   const limits = limitOptions(values, memoryBytes, worker);
   if (values['secure-port'] === 0 && !listenOnAnyPort) return { options: limits, files: [], load };
   let tls = await load();

@@ -153,7 +153,7 @@ export function newApiService(
   client: Client,
   address: AddressInfo | undefined,
 ): ApiService {
-  const { clock, log } = dependencies.environment;
+  const { clock, clusterClock = clock, log } = dependencies.environment;
   const ip = advertisedAddress([
     values['advertise-address'],
     values['bind-address'],
@@ -164,7 +164,7 @@ export function newApiService(
   return new ApiService({
     client,
     store: storage.stores.main,
-    clock,
+    clock: clusterClock,
     log,
     clusterIP: network.apiServiceIP,
     nodePort: values['api-service-node-port'],

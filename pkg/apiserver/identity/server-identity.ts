@@ -4,7 +4,7 @@
  */
 import { leases } from '#api/coordination/v1/resources.gen.js';
 import type { Lease } from '#api/coordination/v1/types.gen.js';
-import { type Clock, formatMicroTime } from '#apimachinery/clock.js';
+import { type Clock, formatMicroTime, upkeepClock } from '#apimachinery/clock.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import { isAlreadyExists, isConflict, isNotFound } from '#apimachinery/errors/status.js';
 import type { Client } from '#client/client.js';
@@ -86,7 +86,7 @@ export class ServerIdentity {
   async #every(periodMs: number, signal: AbortSignal, work: () => Promise<void>, failed: string): Promise<void> {
     const { clock, log } = this.#options;
     while (!signal.aborted) {
-      await clock.sleep(periodMs, signal);
+      await upkeepClock(clock).sleep(periodMs, signal);
       if (signal.aborted) return;
       try {
         await work();

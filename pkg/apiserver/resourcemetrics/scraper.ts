@@ -6,7 +6,7 @@
 import { allowManyListeners } from '#apimachinery/async/abort.js';
 import { deadline } from '#apimachinery/async/deadline.js';
 import { type Deferred, deferred } from '#apimachinery/async/deferred.js';
-import type { Clock } from '#apimachinery/clock.js';
+import { type Clock, pauseClock, processClock } from '#apimachinery/clock.js';
 import { messageOf } from '#apimachinery/errors/message.js';
 import { readingOf } from '#apiserver/resourcemetrics/metrics-text.js';
 import type { Readings } from '#apiserver/resourcemetrics/usage.js';
@@ -88,7 +88,9 @@ export class Scraper {
   async #run(first: Deferred<void>): Promise<void> {
     const { clock, periodMs } = this.#options;
     const { signal } = this.#closing;
-    const timer = clock.setTimer(() => first.resolve(), waitLimitMs);
+    // A clock that stands still brings no second measurement.
+    const limitMs = clock.views === undefined ? waitLimitMs : firstWindowMs;
+    const timer = pauseClock(clock).setTimer(() => first.resolve(), limitMs);
     try {
       await this.#round(0);
       await clock.sleep(firstWindowMs, signal);
@@ -140,7 +142,7 @@ export class Scraper {
       this.#measuring.delete(node);
       done.abort();
     });
-    await Promise.race([measured, this.#options.clock.sleep(slowMs, done.signal)]);
+    await Promise.race([measured, processClock(this.#options.clock).sleep(slowMs, done.signal)]);
     if (!this.#measuring.has(node)) return;
     if (this.#slow >= maxSlow) return measured;
     this.#slow += 1;
@@ -158,7 +160,7 @@ export class Scraper {
       pause.left -= 1;
       return;
     }
-    const limit = deadline(clock, (periodMs * 2) / 3, this.#closing.signal);
+    const limit = deadline(processClock(clock), (periodMs * 2) / 3, this.#closing.signal);
     try {
       const last = readingOf(await read(node, limit.signal));
       // Measuring may have stopped since.

@@ -3,7 +3,7 @@ import type { Registry } from 'prom-client';
 import { events } from '#api/core/v1/resources.gen.js';
 import type { Event, ObjectReference } from '#api/core/v1/types.gen.js';
 import { Backoff } from '#apimachinery/backoff/backoff.js';
-import type { Clock, Timer } from '#apimachinery/clock.js';
+import { type Clock, processClock, type Timer } from '#apimachinery/clock.js';
 import { isAlreadyExists, isNotFound, statusOf } from '#apimachinery/errors/status.js';
 import type { ApiObject, Client, ResourceClient } from '#client/client.js';
 import {
@@ -80,6 +80,11 @@ export class ApiEventRecorder implements EventRecorder {
     }
   }
 
+  /** Number of series that are being written, or will be without a delay. */
+  get unsent(): number {
+    return this.#queue.size + this.#sending.size;
+  }
+
   record(
     target: EventTarget,
     type: EventType,
@@ -115,7 +120,7 @@ export class ApiEventRecorder implements EventRecorder {
     for (const series of [...this.#delayed.keys()]) this.#enqueue(series);
     const timeout = new AbortController();
     const sending = this.#drained().finally(() => timeout.abort());
-    await Promise.race([sending, this.#options.clock.sleep(drainMs, timeout.signal)]);
+    await Promise.race([sending, processClock(this.#options.clock).sleep(drainMs, timeout.signal)]);
     this.#stop.abort();
     await sending;
     for (const series of this.#queue) this.#giveUp(series, 'closed', undefined);
@@ -184,7 +189,7 @@ export class ApiEventRecorder implements EventRecorder {
           this.#queue.add(series);
           return;
         }
-        await this.#options.clock.sleep(backoff.nextMs(), this.#stop.signal);
+        await processClock(this.#options.clock).sleep(backoff.nextMs(), this.#stop.signal);
       }
     }
     this.#giveUp(series, 'closed', undefined);

@@ -27,8 +27,22 @@ export interface SharedInformerFactoryOptions {
   readonly transform?: <T extends ApiObject>(object: T & OwnMetadata) => T;
 }
 
+/** How far an informer is. */
+export interface InformerState {
+  /** `<group>/<version>/<resource>`. */
+  readonly resource: string;
+  /** It holds all objects of the resource, so that each change of it reaches the informer. */
+  readonly isWhole: boolean;
+  readonly hasSynced: boolean;
+  /** See `Informer`. */
+  readonly lastVersion: string;
+}
+
 interface Entry {
+  readonly resource: string;
+  readonly isWhole: boolean;
   readonly informer: {
+    readonly lastVersion: string;
     hasSynced(): boolean;
     whenSynced(): Promise<void>;
     run(signal: AbortSignal): Promise<void>;
@@ -74,6 +88,13 @@ export class SharedInformerFactory implements InformerFactory {
     // The first copy has a transform only if its first caller passed one.
     const entry = this.#entries.get(`${idOf(type)}#0`);
     return entry === undefined || entry.transform !== undefined ? undefined : (entry.shared as SharedInformer<T>);
+  }
+
+  /** The state of each informer. */
+  *states(): Generator<InformerState> {
+    for (const { resource, isWhole, informer } of this.#entries.values()) {
+      yield { resource, isWhole, hasSynced: informer.hasSynced(), lastVersion: informer.lastVersion };
+    }
   }
 
   async start(signal: AbortSignal): Promise<void> {
@@ -128,7 +149,9 @@ export class SharedInformerFactory implements InformerFactory {
       },
     );
     peers.push(informer);
-    this.#entries.set(id, { informer, transform: options.transform, shared: informer });
+    const { namespace = '', labelSelector = '', fieldSelector = '' } = options;
+    const isWhole = `${namespace}${labelSelector}${fieldSelector}` === '';
+    this.#entries.set(id, { resource: name, isWhole, informer, transform: options.transform, shared: informer });
     if (this.#signal !== undefined) this.#run(informer, this.#signal);
     return informer;
   }

@@ -1,7 +1,7 @@
 /** Runs the list/watch protocol of one resource and passes on what it receives, in order. */
 
 import { Backoff } from '#apimachinery/backoff/backoff.js';
-import type { Clock } from '#apimachinery/clock.js';
+import { type Clock, processClock } from '#apimachinery/clock.js';
 import { isExpired } from '#apimachinery/errors/status.js';
 import { keyOf } from '#apimachinery/object-key.js';
 import type { ApiObject, ListOptions, ResourceClient, WatchEvent } from '#client/client.js';
@@ -56,12 +56,15 @@ const healthyMs = 120_000;
 
 export class Reflector<T extends ApiObject> {
   readonly #options: ReflectorOptions<T>;
+  /** The connection's time. */
+  readonly #clock: Clock;
   readonly #backoff: Backoff;
   #lastVersion = '';
   #streams: boolean;
 
   constructor(options: ReflectorOptions<T>) {
     this.#options = options;
+    this.#clock = processClock(options.clock);
     this.#streams = options.initialEventsEnd !== undefined;
     this.#backoff = new Backoff({ initialMs: 800, maxMs: 30_000, jitter: 1, random: options.random });
   }
@@ -73,7 +76,8 @@ export class Reflector<T extends ApiObject> {
 
   /** Runs until `signal` aborts. Server failures never reject it: it waits and retries. */
   async run(signal: AbortSignal): Promise<void> {
-    const { clock, log } = this.#options;
+    const { log } = this.#options;
+    const clock = this.#clock;
     let state = this.#streams ? streaming(initialState) : initialState;
     while (!signal.aborted) {
       const startedAt = clock.monotonic();
@@ -105,11 +109,12 @@ export class Reflector<T extends ApiObject> {
   }
 
   #pause(signal: AbortSignal): Promise<void> {
-    return this.#options.clock.sleep(this.#backoff.nextMs(), signal);
+    return this.#clock.sleep(this.#backoff.nextMs(), signal);
   }
 
   async #list(version: string | undefined, signal: AbortSignal): Promise<ReflectorInput> {
-    const { sink, clock, metrics } = this.#options;
+    const { sink, metrics } = this.#options;
+    const clock = this.#clock;
     const startedAt = clock.monotonic();
     metrics.listStarted();
     try {
@@ -151,14 +156,14 @@ export class Reflector<T extends ApiObject> {
 
   /** Watches; in phase 'stream' the watch begins with the complete state. */
   async #watch(state: ReflectorState, signal: AbortSignal): Promise<ReflectorInput> {
-    const { client, scope, sink, clock, metrics, random, initialEventsEnd = '' } = this.#options;
+    const { client, scope, sink, metrics, random, initialEventsEnd = '' } = this.#options;
     let resourceVersion = state.resourceVersion ?? '';
     let initial = state.phase === 'stream' ? new Map<string, T>() : undefined;
     const timeoutSeconds = Math.floor(minWatchSeconds * (1 + random()));
     const controller = new AbortController();
     const abort = () => controller.abort();
     signal.addEventListener('abort', abort, { once: true });
-    const timer = clock.setTimer(abort, timeoutSeconds * 1000 + watchGraceMs);
+    const timer = this.#clock.setTimer(abort, timeoutSeconds * 1000 + watchGraceMs);
     metrics.watchStarted();
     let events = 0;
     const ended = (error?: unknown): ReflectorInput => {

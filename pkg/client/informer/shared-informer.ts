@@ -2,7 +2,7 @@
 
 import type { OwnMetadata } from '#api/meta/object.js';
 import { type Deferred, deferred } from '#apimachinery/async/deferred.js';
-import type { Clock, Timer } from '#apimachinery/clock.js';
+import { type Clock, type Timer, upkeepClock } from '#apimachinery/clock.js';
 import { keyOf } from '#apimachinery/object-key.js';
 import type { ResourceType } from '#apimachinery/schema/schema.js';
 import type { ApiObject, Client, WatchEvent } from '#client/client.js';
@@ -136,7 +136,7 @@ export class SharedInformer<T extends ApiObject> implements Informer<T>, Reflect
       for (const object of this.#store.list()) this.#call(handler, (h) => h.onUpdate?.(object, object));
       if (this.#handlers.has(handler)) this.#scheduleResync(handler, ms);
     };
-    this.#resyncs.set(handler, this.#clock.setTimer(resync, ms));
+    this.#resyncs.set(handler, upkeepClock(this.#clock).setTimer(resync, ms));
   }
 
   /** Runs until `signal` aborts. Called once, by the factory. */

@@ -1,6 +1,6 @@
 /** The client: typed verbs over a transport, with rate limit, retries and metrics. */
 
-import type { Clock } from '#apimachinery/clock.js';
+import { type Clock, pauseClock } from '#apimachinery/clock.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import { toJSONText } from '#apimachinery/json-text.js';
 import type { ResourceType } from '#apimachinery/schema/schema.js';
@@ -110,7 +110,7 @@ export class RestClient implements Client, RequestSender {
         throw errorFrom(attempt.response, await readAll(attempt.response.body, request.maxBytes), this.encoding);
       }
       if (attempt.kind === 'answer') await readAll(attempt.response.body, request.maxBytes);
-      await this.#clock.sleep(waitMs, request.signal);
+      await pauseClock(this.#clock).sleep(waitMs, request.signal);
       throwIfAborted(request);
     }
   }

@@ -5,8 +5,9 @@
  * processed is queued again afterwards; items are handed out in the order in which they were added.
  * (The semantics of client-go's workqueue: Type, DelayingType and RateLimitingType in one.)
  */
-import type { Clock, Timer } from '#apimachinery/clock.js';
+import { type Clock, pauseClock, type Timer } from '#apimachinery/clock.js';
 import { KeyedHeap } from '#apimachinery/collections/keyed-heap.js';
+import { maxPauseMs } from '#apimachinery/time/manual-clock.js';
 import { type QueueMetrics, WorkQueueMetrics } from '#client/workqueue/metrics.js';
 import { defaultControllerRateLimiter, type RateLimiter } from '#client/workqueue/rate-limiter.js';
 
@@ -119,6 +120,8 @@ export class WorkQueue<K = string> {
   /** Item in progress → when it was started. */
   readonly #processing = new Map<K, number>();
   readonly #delayed = new DelayHeap<K>();
+  /** Items that rest for a moment, on a clock that is moved by hand. */
+  readonly #pausing = new Map<K, { readonly timer: Timer; readonly dueMs: number }>();
   readonly #waiters = new Fifo<(item: K | undefined) => void>();
   readonly #drained: (() => void)[] = [];
   #timer: Timer | undefined;
@@ -144,12 +147,25 @@ export class WorkQueue<K = string> {
 
   /** Number of delayed items. */
   get delayedLength(): number {
-    return this.#delayed.size;
+    return this.#delayed.size + this.#pausing.size;
   }
 
   /** Number of items in progress. */
   get processingLength(): number {
     return this.#processing.size;
+  }
+
+  /** True if no item is ready or in progress. */
+  get isIdle(): boolean {
+    return this.#queue.size === 0 && this.#processing.size === 0;
+  }
+
+  /** Items that are ready or in progress. */
+  unfinished(): { readonly ready: readonly K[]; readonly held: readonly K[] } {
+    return {
+      ready: [...this.#dirty.keys()].filter((item) => !this.#processing.has(item)),
+      held: [...this.#processing.keys()],
+    };
   }
 
   get shuttingDown(): boolean {
@@ -159,7 +175,8 @@ export class WorkQueue<K = string> {
   snapshot(): QueueSnapshot<K> {
     const now = this.#clock.monotonic();
     const items = (since: ReadonlyMap<K, number>) => [...since].map(([item, ms]) => ({ item, forMs: now - ms }));
-    const delayed = [...this.#delayed.entries()].sort((a, b) => a.dueMs - b.dueMs);
+    const pausing = [...this.#pausing].map(([item, { dueMs }]) => ({ item, dueMs }));
+    const delayed = [...this.#delayed.entries(), ...pausing].sort((a, b) => a.dueMs - b.dueMs);
     return {
       ready: items(this.#dirty).filter(({ item }) => !this.#processing.has(item)),
       held: items(this.#processing).map((held) => ({ ...held, again: this.#dirty.has(held.item) })),
@@ -175,12 +192,19 @@ export class WorkQueue<K = string> {
     if (!this.#processing.has(item)) this.#enqueue(item);
   }
 
-  /** Adds the item after `ms`; of several calls the earliest time counts. */
-  addAfter(item: K, ms: number): void {
+  /**
+   * Adds the item after `ms`; of several calls the earliest time counts. `isPause`: the delay only keeps the queue from
+   * trying too often (`ClockViews.pauses`).
+   */
+  addAfter(item: K, ms: number, { isPause = false }: { readonly isPause?: boolean } = {}): void {
     if (this.#state !== 'open') return;
     this.#metrics.retried();
     if (!(ms > 0)) {
       this.add(item);
+      return;
+    }
+    if (isPause && ms <= maxPauseMs && this.#clock.views !== undefined) {
+      this.#pause(item, ms);
       return;
     }
     this.#delayed.add(item, this.#clock.monotonic() + ms);
@@ -190,7 +214,7 @@ export class WorkQueue<K = string> {
   /** Adds the item when its rate limiter allows. */
   addRateLimited(item: K): void {
     if (this.#state !== 'open') return;
-    this.addAfter(item, this.#limiter.whenMs(item));
+    this.addAfter(item, this.#limiter.whenMs(item), { isPause: true });
   }
 
   /** Resets the item's failures after success or giving up: its next failure starts from the shortest delay. */
@@ -234,6 +258,8 @@ export class WorkQueue<K = string> {
     this.#timer?.cancel();
     this.#timer = undefined;
     this.#delayed.clear();
+    for (const { timer } of this.#pausing.values()) timer.cancel();
+    this.#pausing.clear();
     for (let waiter = this.#waiters.shift(); waiter !== undefined; waiter = this.#waiters.shift()) waiter(undefined);
     this.#settle();
   }
@@ -243,6 +269,18 @@ export class WorkQueue<K = string> {
     this.shutDown();
     if (this.#state === 'closed') return Promise.resolve();
     return new Promise((resolve) => this.#drained.push(resolve));
+  }
+
+  #pause(item: K, ms: number): void {
+    const dueMs = this.#clock.monotonic() + ms;
+    const pausing = this.#pausing.get(item);
+    if (pausing !== undefined && pausing.dueMs <= dueMs) return;
+    pausing?.timer.cancel();
+    const over = () => {
+      this.#pausing.delete(item);
+      this.add(item);
+    };
+    this.#pausing.set(item, { timer: pauseClock(this.#clock).setTimer(over, ms), dueMs });
   }
 
   #enqueue(item: K): void {

@@ -1,7 +1,7 @@
 /** How long a failed item waits before its next attempt. */
 
 import { exponentialDelayMs } from '#apimachinery/backoff/backoff.js';
-import type { Clock } from '#apimachinery/clock.js';
+import { type Clock, processClock } from '#apimachinery/clock.js';
 import { TokenBucket } from '#client/token-bucket.js';
 
 export interface RateLimiter<K> {
@@ -86,6 +86,6 @@ class MaxOfRateLimiter<K> implements RateLimiter<K> {
 export function defaultControllerRateLimiter<K>(clock: Clock, baseMs = 5): RateLimiter<K> {
   return new MaxOfRateLimiter<K>([
     new ItemExponentialRateLimiter<K>(baseMs, 1_000_000),
-    new BucketRateLimiter<K>(new TokenBucket({ qps: 10, burst: 100, clock })),
+    new BucketRateLimiter<K>(new TokenBucket({ qps: 10, burst: 100, clock: processClock(clock) })),
   ]);
 }

@@ -69,7 +69,7 @@ function interpret<K>(item: K, outcome: Outcome, { queue, log, maxRetries }: Wor
       queue.addAfter(item, outcome.ms);
       return;
     case 'wait':
-      queue.addAfter(item, outcome.ms);
+      queue.addAfter(item, outcome.ms, { isPause: true });
       return;
     case 'terminal':
       queue.forget(item);

@@ -2,7 +2,7 @@
 import { cronjobs as cronJobType, jobs as jobType } from '#api/batch/v1/resources.gen.js';
 import type { CronJob, CronJobStatus, Job } from '#api/batch/v1/types.gen.js';
 import type { ObjectReference } from '#api/core/v1/types.gen.js';
-import { formatTime, parseTime } from '#apimachinery/clock.js';
+import { formatTime, parseTime, upkeepClock } from '#apimachinery/clock.js';
 import { semanticEqual } from '#apimachinery/equality.js';
 import { messageOf } from '#apimachinery/errors/message.js';
 import { isAlreadyExists, isNotFound } from '#apimachinery/errors/status.js';
@@ -99,7 +99,7 @@ export class CronJobController implements Controller {
     const { clock } = this.#context;
     const difference = () => clock.now() - clock.monotonic();
     for (let last = difference(); !signal.aborted; ) {
-      await clock.sleep(clockCheckMs, signal);
+      await upkeepClock(clock).sleep(clockCheckMs, signal);
       const now = difference();
       if (Math.abs(now - last) <= clockToleranceMs) continue;
       last = now;

@@ -2,7 +2,7 @@
 import { certificatesigningrequests as requestType } from '#api/certificates/v1/resources.gen.js';
 import type { CertificateSigningRequest } from '#api/certificates/v1/types.gen.js';
 import { certificatesInPem } from '#apimachinery/asn1/pem.js';
-import { parseTime } from '#apimachinery/clock.js';
+import { parseTime, upkeepClock } from '#apimachinery/clock.js';
 import { isNotFound } from '#apimachinery/errors/status.js';
 import type { Informer } from '#client/informer/informer.js';
 import { isIssued } from '#controllers/certificates/requests.js';
@@ -30,7 +30,7 @@ export class CSRCleanerController implements Controller {
     if (!(await cachesSynced(this.#context, signal))) return;
     while (!signal.aborted) {
       for (const request of this.#requests.list()) await this.#clean(request);
-      await this.#context.clock.sleep(intervalMs, signal);
+      await upkeepClock(this.#context.clock).sleep(intervalMs, signal);
     }
   }
 

@@ -2,7 +2,7 @@
 import { certificatesigningrequests as requestType } from '#api/certificates/v1/resources.gen.js';
 import type { CertificateSigningRequest } from '#api/certificates/v1/types.gen.js';
 import { readCertificateRequest } from '#apimachinery/asn1/pkcs10.js';
-import { formatTime } from '#apimachinery/clock.js';
+import { formatTime, processClock } from '#apimachinery/clock.js';
 import { isNotFound } from '#apimachinery/errors/status.js';
 import { keyOf } from '#apimachinery/object-key.js';
 import type { Informer } from '#client/informer/informer.js';
@@ -91,7 +91,8 @@ export class CSRSigningController implements Controller {
     const validity = validityOf(request, {
       maxMs: this.#options.maxDurationMs,
       signerNotAfter: readAuthority(authority.certificate).notAfter,
-      now: this.#context.clock.now(),
+      // TLS compares the validity with the time of the machine.
+      now: processClock(this.#context.clock).now(),
     });
     const certificate = certify(authority, {
       subject: certifiedName(subject),

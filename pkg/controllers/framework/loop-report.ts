@@ -40,6 +40,8 @@ interface KeyError {
 }
 
 export interface Reporting {
+  readonly name: string;
+  readonly queue: Pick<WorkQueue<string>, 'isIdle' | 'unfinished'>;
   /** `limit`: the maximum of keys in each list. */
   report(limit: number): LoopReport;
 }

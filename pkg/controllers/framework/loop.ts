@@ -37,6 +37,7 @@ export interface LoopOptions {
 }
 
 export class ReconcileLoop implements Reporting {
+  readonly name: string;
   readonly queue: WorkQueue<string>;
   readonly log: Logger;
   /** Writes that the caches do not show yet; see above. */
@@ -49,6 +50,7 @@ export class ReconcileLoop implements Reporting {
   constructor(context: ControllerContext, options: LoopOptions) {
     this.#context = context;
     this.#options = options;
+    this.name = options.name;
     this.log = context.log.child({ controller: options.name });
     this.written = new WrittenObjects(context.clock);
     this.#journal = new OutcomeJournal(context.clock);

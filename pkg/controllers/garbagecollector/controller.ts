@@ -1,5 +1,7 @@
 /** Deletes objects without owners, and performs foreground and orphaning deletions. */
+
 import { deferred } from '#apimachinery/async/deferred.js';
+import { processClock } from '#apimachinery/clock.js';
 import { done, type Outcome } from '#client/workqueue/outcome.js';
 import { ItemExponentialRateLimiter } from '#client/workqueue/rate-limiter.js';
 import type { Controller, ControllerContext } from '#controllers/framework/context.js';
@@ -97,7 +99,7 @@ export class GarbageCollector implements Controller {
     const timeout = new AbortController();
     const aborted = AbortSignal.any([signal, timeout.signal]);
     // One unavailable resource must not block garbage collection.
-    const timer = this.#context.clock.setTimer(() => timeout.abort(), firstListTimeoutMs);
+    const timer = processClock(this.#context.clock).setTimer(() => timeout.abort(), firstListTimeoutMs);
     await this.#monitors.synced(aborted);
     timer.cancel();
     await Promise.all([this.#deleting.work(signal), this.#orphaning.work(signal)]);

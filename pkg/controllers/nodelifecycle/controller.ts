@@ -5,7 +5,7 @@ import { getNodeCondition } from '#api/core/v1/node/conditions.js';
 import { isPodReady, setPodCondition } from '#api/core/v1/pod/conditions.js';
 import { nodes as nodeType, pods as podType } from '#api/core/v1/resources.gen.js';
 import type { Node, Pod } from '#api/core/v1/types.gen.js';
-import { formatTime } from '#apimachinery/clock.js';
+import { formatTime, watchdogClock } from '#apimachinery/clock.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import { isNotFound } from '#apimachinery/errors/status.js';
 import { keyFor } from '#apimachinery/object-key.js';
@@ -76,7 +76,9 @@ export class NodeLifecycleController implements Controller {
     indexByNode(this.#pods);
     this.#evictor = new PodEvictor(context, this.#pods);
     this.#taintManager = options.taintManager ? new TaintManager(context) : undefined;
-    this.#loop = new ReconcileLoop(context, {
+    // Its own delays wait for heartbeats to be missed.
+    const watching = { ...context, clock: watchdogClock(context.clock) };
+    this.#loop = new ReconcileLoop(watching, {
       name: 'node_lifecycle_controller',
       concurrency,
       reconcile: (name) => this.#reconcile(name),

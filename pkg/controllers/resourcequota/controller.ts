@@ -5,10 +5,12 @@
  * status only from a count of all objects up to the quota's version; an older count may miss objects and allow too many.
  * When a lagging cache shows less usage, the controller lists the objects from the server.
  */
+
 import type { ResourceList } from '#api/core/v1/pod/resources.js';
 import { resourcequotas } from '#api/core/v1/resources.gen.js';
 import type { ResourceQuota, ResourceQuotaStatus } from '#api/core/v1/types.gen.js';
 import { deadline } from '#apimachinery/async/deadline.js';
+import { upkeepClock } from '#apimachinery/clock.js';
 import { isConflict, isNotFound } from '#apimachinery/errors/status.js';
 import { keyOf } from '#apimachinery/object-key.js';
 import { compareQuantities } from '#apimachinery/quantity.js';
@@ -97,7 +99,7 @@ export class ResourceQuotaController implements Controller {
     const { syncPeriodMs } = this.#options;
     if (syncPeriodMs === 0) return;
     for (;;) {
-      await this.#context.clock.sleep(syncPeriodMs, signal);
+      await upkeepClock(this.#context.clock).sleep(syncPeriodMs, signal);
       if (signal.aborted) return;
       this.#addAll(() => true);
       try {

@@ -1,6 +1,6 @@
 /** Removes dead containers and sandboxes from the node, as release 1.24 explains it. */
 import type { Pod } from '#api/core/v1/types.gen.js';
-import type { Clock } from '#apimachinery/clock.js';
+import { type Clock, upkeepClock } from '#apimachinery/clock.js';
 import { messageOf } from '#apimachinery/errors/message.js';
 import type { Logger } from '#daemon/log/logger.js';
 import {
@@ -65,7 +65,7 @@ export class ContainerCollector {
         log.error({ err: error }, 'container garbage collection failed');
         events.record({ type: 'Warning', reason: 'ContainerGCFailed', message: messageOf(error) });
       }
-      await clock.sleep(containerPeriodMs, signal);
+      await upkeepClock(clock).sleep(containerPeriodMs, signal);
     }
   }
 

@@ -1,5 +1,5 @@
 /** Removes unused images when the disk of the images gets full, as release 1.24 does. */
-import type { Clock } from '#apimachinery/clock.js';
+import { type Clock, upkeepClock } from '#apimachinery/clock.js';
 import { messageOf } from '#apimachinery/errors/message.js';
 import type { Logger } from '#daemon/log/logger.js';
 import { bytesToFree, type ImagePolicy, type ImageRecord, removableImages } from '#nodeagent/collection/image-plan.js';
@@ -46,7 +46,7 @@ export class ImageCollector {
       }
       if (signal.aborted) return;
       if (policy.highPercent < 100) await this.#collectAndReport();
-      await clock.sleep(imagePeriodMs, signal);
+      await upkeepClock(clock).sleep(imagePeriodMs, signal);
     }
   }
 

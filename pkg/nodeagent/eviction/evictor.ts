@@ -3,7 +3,7 @@
  * then evicts one pod at a time, and reports the node's pressure.
  */
 import type { Pod } from '#api/core/v1/types.gen.js';
-import type { Clock } from '#apimachinery/clock.js';
+import { type Clock, upkeepClock } from '#apimachinery/clock.js';
 import type { Logger } from '#daemon/log/logger.js';
 import type { PodEvents } from '#nodeagent/events/pod-events.js';
 import type { Measurements } from '#nodeagent/eviction/measurements.js';
@@ -106,7 +106,7 @@ export class Evictor {
         const woken = new Promise<void>((resolve) => {
           this.#wake = resolve;
         });
-        if (!this.#isWoken) await Promise.race([clock.sleep(checkPeriodMs, signal), woken]);
+        if (!this.#isWoken) await Promise.race([upkeepClock(clock).sleep(checkPeriodMs, signal), woken]);
       }
     }
   }

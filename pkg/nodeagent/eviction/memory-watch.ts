@@ -3,7 +3,7 @@
  * kernel through an eventfd, which Node.js lacks; reading two small files each second replaces it, and works with both
  * versions of cgroups.
  */
-import type { Clock } from '#apimachinery/clock.js';
+import { type Clock, upkeepClock } from '#apimachinery/clock.js';
 import type { Logger } from '#daemon/log/logger.js';
 import { crossedThresholds, type Observations } from '#nodeagent/pressure/assessment.js';
 import { conditionOf, type Threshold } from '#nodeagent/pressure/thresholds.js';
@@ -43,7 +43,7 @@ export class MemoryWatch {
       } catch (error) {
         log.debug({ err: error }, 'watching the memory of the node failed');
       }
-      await clock.sleep(watchPeriodMs, signal);
+      await upkeepClock(clock).sleep(watchPeriodMs, signal);
     }
   }
 }

@@ -1,6 +1,6 @@
 /** Rotates large logs of running containers: renames them, makes the runtime open new files, removes the oldest. */
 import { basename, dirname } from 'node:path';
-import type { Clock } from '#apimachinery/clock.js';
+import { type Clock, upkeepClock } from '#apimachinery/clock.js';
 import type { Logger } from '#daemon/log/logger.js';
 import type { RuntimeService } from '#nodeagent/cri/cri.js';
 import { type LogFiles, temporarySuffix } from '#nodeagent/logs/log-files.js';
@@ -38,7 +38,7 @@ export class LogRotator {
   async run(signal: AbortSignal): Promise<void> {
     const { clock } = this.#options;
     while (!signal.aborted) {
-      await clock.sleep(intervalMs, signal);
+      await upkeepClock(clock).sleep(intervalMs, signal);
       if (!signal.aborted) await this.rotateAll();
     }
   }

@@ -4,7 +4,7 @@
  * further calls get the last known values.
  */
 import { stat, statfs } from 'node:fs/promises';
-import type { Clock } from '#apimachinery/clock.js';
+import { type Clock, processClock } from '#apimachinery/clock.js';
 
 export interface FilesystemState {
   readonly availableBytes: number;
@@ -64,7 +64,9 @@ export class FilesystemUsage {
   /** The current or last known values of the file system that contains the path; undefined if there are none. */
   async read(path: string): Promise<FilesystemState | undefined> {
     const over = new AbortController();
-    const timeout = this.#clock.sleep(queryTimeoutMs, over.signal).then(() => 'late' as const);
+    const timeout = processClock(this.#clock)
+      .sleep(queryTimeoutMs, over.signal)
+      .then(() => 'late' as const);
     try {
       for (;;) {
         const question = this.#open.get(path) ?? this.#begin(path);

@@ -2,7 +2,7 @@
 import { leases } from '#api/coordination/v1/resources.gen.js';
 import type { Lease } from '#api/coordination/v1/types.gen.js';
 import { Backoff } from '#apimachinery/backoff/backoff.js';
-import { type Clock, formatMicroTime } from '#apimachinery/clock.js';
+import { type Clock, formatMicroTime, pauseClock, upkeepClock } from '#apimachinery/clock.js';
 import { isAlreadyExists, isConflict, isNotFound } from '#apimachinery/errors/status.js';
 import type { Client, ResourceClient } from '#client/client.js';
 import type { Logger } from '#daemon/log/logger.js';
@@ -42,19 +42,19 @@ export class NodeLease {
         const lease = await this.#renew();
         if (lease === undefined) {
           // The lease needs the node as its owner; wait for registration.
-          await clock.sleep(retryMs.initialMs, signal);
+          await pauseClock(clock).sleep(retryMs.initialMs, signal);
           continue;
         }
         this.#lease = lease;
         failing = false;
         backoff.reset();
-        await clock.sleep(leaseDurationSeconds * 1000 * renewFraction, signal);
+        await upkeepClock(clock).sleep(leaseDurationSeconds * 1000 * renewFraction, signal);
       } catch (error) {
         if (signal.aborted) return;
         this.#lease = undefined;
         if (!failing && !isConflict(error)) log.warn({ err: error }, 'renewing the node lease failed');
         failing = true;
-        await clock.sleep(backoff.nextMs(), signal);
+        await pauseClock(clock).sleep(backoff.nextMs(), signal);
       }
     }
   }

@@ -1,5 +1,5 @@
 /** An object of the API, kept current by its own watch. */
-import type { Clock } from '#apimachinery/clock.js';
+import { type Clock, processClock } from '#apimachinery/clock.js';
 import type { ResourceType } from '#apimachinery/schema/schema.js';
 import type { ApiObject, Client, WatchEvent } from '#client/client.js';
 import { noReflectorMetrics } from '#client/informer/metrics.js';
@@ -81,7 +81,7 @@ export class WatchedObject<T extends Referable> {
     if (!this.#synced) {
       const over = new AbortController();
       const signal = AbortSignal.any([over.signal, this.#stop.signal]);
-      await Promise.race([this.#first, this.#clock.sleep(firstAnswerMs, signal)]);
+      await Promise.race([this.#first, processClock(this.#clock).sleep(firstAnswerMs, signal)]);
       over.abort();
     }
     if (!this.#synced) throw new Error('timed out waiting for the condition');

@@ -147,6 +147,12 @@ export class PodManager {
     await worker.ended;
   }
 
+  /** `namespace/name` of the pods with a running task, and UIDs of orphans that are being removed. */
+  *working(): Generator<string> {
+    for (const worker of this.#workers.values()) if (worker.isWorking) yield fullName(worker.pod);
+    yield* this.#orphans.keys();
+  }
+
   /** The pods that have a worker, in their sources' last version. */
   list(): Pod[] {
     return [...this.#workers.values()].map((worker) => worker.pod);

@@ -1,6 +1,6 @@
 /** Termination messages of containers, from their message file or the last lines of their log. */
 import type { Pod } from '#api/core/v1/types.gen.js';
-import type { Clock } from '#apimachinery/clock.js';
+import { type Clock, pauseClock } from '#apimachinery/clock.js';
 import { readLastBytes } from '#nodeagent/files/regular-file.js';
 import type { LogFiles } from '#nodeagent/logs/log-files.js';
 import { readTail } from '#nodeagent/logs/tail.js';
@@ -70,7 +70,7 @@ export class TerminationMessages {
     const { logFiles, clock } = this.#options;
     let text = await readTail(logFiles, path, logLimit);
     for (let reread = 0; reread < maxRereads; reread++) {
-      await clock.sleep(rereadMs);
+      await pauseClock(clock).sleep(rereadMs);
       const nextText = await readTail(logFiles, path, logLimit);
       if (nextText === text && text !== '') break;
       text = nextText;

@@ -1,7 +1,7 @@
 /** Runs one pod: feeds events to its lifecycle and executes the resulting tasks, one at a time. */
 import type { Pod } from '#api/core/v1/types.gen.js';
 import { type Deferred, deferred } from '#apimachinery/async/deferred.js';
-import type { Clock, Timer } from '#apimachinery/clock.js';
+import { type Clock, processClock, type Timer, upkeepClock } from '#apimachinery/clock.js';
 import { semanticEqual } from '#apimachinery/equality.js';
 import type { Logger } from '#daemon/log/logger.js';
 import { podGraceSeconds } from '#nodeagent/pods/container-killer.js';
@@ -120,6 +120,11 @@ export class PodWorker {
     return endingPhases.has(phase) ? 'ending' : 'live';
   }
 
+  /** A task is running. */
+  get isWorking(): boolean {
+    return workingPhases.has(this.#state.phase);
+  }
+
   /** The node has failed the pod because it needs its resources. */
   get isEvicted(): boolean {
     return this.#isEvicted;
@@ -153,7 +158,7 @@ export class PodWorker {
   async stop(): Promise<void> {
     this.#handle({ type: 'stop' });
     const over = new AbortController();
-    await Promise.race([this.#work, this.#clock.sleep(stopMs, over.signal)]);
+    await Promise.race([this.#work, processClock(this.#clock).sleep(stopMs, over.signal)]);
     over.abort();
   }
 
@@ -182,7 +187,7 @@ export class PodWorker {
     this.#slowSync?.cancel();
     this.#resync?.cancel();
     if (phase === 'syncing') this.#slowSync = this.#clock.setTimer(() => void this.#operations.report(), slowSyncMs);
-    if (phase === 'resting') this.#resync = this.#clock.setTimer(() => this.poke(), this.#resyncMs());
+    if (phase === 'resting') this.#resync = upkeepClock(this.#clock).setTimer(() => this.poke(), this.#resyncMs());
     if (phase === 'gone' || phase === 'stopped') this.#wakeUp?.cancel();
     if (phase === 'gone') this.#removed.resolve();
     if (phase === 'finished' || phase === 'gone' || phase === 'stopped') this.#ended.resolve();

@@ -1,6 +1,6 @@
 /** Probes of running containers: their schedule, thresholds and current results. */
 import type { Container, ContainerStatus, Pod, Probe } from '#api/core/v1/types.gen.js';
-import type { Clock, Timer } from '#apimachinery/clock.js';
+import { type Clock, type Timer, upkeepClock } from '#apimachinery/clock.js';
 import type { PodEvents } from '#nodeagent/events/pod-events.js';
 import type { Checker } from '#nodeagent/probes/checker.js';
 import { isRunning, newestContainer, type PodRuntime, podIPs } from '#nodeagent/runtime/pod-runtime.js';
@@ -198,7 +198,10 @@ export class Prober {
   }
 
   #schedule(probed: ProbedContainer, series: Series, delayMs: number): void {
-    series.timer = this.#options.clock.setTimer(() => void this.#run(probed, series), delayMs);
+    const { clock } = this.#options;
+    // A probe that goes on succeeding is repeated without a consequence.
+    const isSteady = series.result === true && series.last === true;
+    series.timer = (isSteady ? upkeepClock(clock) : clock).setTimer(() => void this.#run(probed, series), delayMs);
   }
 
   async #run(probed: ProbedContainer, series: Series): Promise<void> {

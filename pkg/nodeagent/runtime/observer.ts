@@ -2,7 +2,7 @@
  * Caches the runtime's state of every pod and reports which pod changed. Driven by the runtime's events; a slow listing
  * finds missed changes, and a quick one replaces events while there are none.
  */
-import type { Clock, Timer } from '#apimachinery/clock.js';
+import { type Clock, pauseClock, type Timer } from '#apimachinery/clock.js';
 import type { Logger } from '#daemon/log/logger.js';
 import type { Container, CRI, PodSandbox, PodSandboxStatus, RuntimeEvent } from '#nodeagent/cri/cri.js';
 import type { AgentMetrics } from '#nodeagent/metrics/agent-metrics.js';
@@ -178,7 +178,7 @@ export class RuntimeObserver {
       this.#unlisted.push(event);
       this.#scheduleRelist(unknownMs.stopped);
     };
-    this.#unknown.set(id, this.#clock.setTimer(handle, unknownMs[became]));
+    this.#unknown.set(id, pauseClock(this.#clock).setTimer(handle, unknownMs[became]));
   }
 
   /** True if the cached state includes the event's change. Objects start once and end once. */
@@ -211,7 +211,7 @@ export class RuntimeObserver {
     if (this.#stopped || (this.#relistTimer !== undefined && this.#relistDue <= due)) return;
     this.#relistTimer?.cancel();
     this.#relistDue = due;
-    this.#relistTimer = this.#clock.setTimer(() => {
+    this.#relistTimer = pauseClock(this.#clock).setTimer(() => {
       this.#relistTimer = undefined;
       this.relist()
         .catch((error: unknown) => this.#log.debug({ err: error }, 'listing the runtime failed'))

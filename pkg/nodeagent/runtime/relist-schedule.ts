@@ -1,5 +1,5 @@
 /** Refreshes pods after runtime events, repeatedly until the cached state shows the change or the tries run out. */
-import type { Clock, Timer } from '#apimachinery/clock.js';
+import { type Clock, pauseClock, type Timer } from '#apimachinery/clock.js';
 
 export interface Relist {
   /** Container or sandbox ID, and its new state; each key has its own series. */
@@ -38,7 +38,7 @@ export class RelistSchedule {
   #schedule(relist: Relist, step: number): void {
     const delay = delaysMs[step];
     if (delay === undefined || relist.isOver()) return;
-    const timer = this.#clock.setTimer(() => void this.#run(relist, step), delay);
+    const timer = pauseClock(this.#clock).setTimer(() => void this.#run(relist, step), delay);
     this.#pending.set(relist.key, { timer, step });
   }
 

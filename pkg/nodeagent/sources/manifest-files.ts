@@ -6,7 +6,7 @@ import { constants, type FSWatcher, watch } from 'node:fs';
 import { open, readdir, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import type { Pod } from '#api/core/v1/types.gen.js';
-import type { Clock, Timer } from '#apimachinery/clock.js';
+import { type Clock, type Timer, upkeepClock } from '#apimachinery/clock.js';
 import { messageOf } from '#apimachinery/errors/message.js';
 import type { Logger } from '#daemon/log/logger.js';
 import { ManifestError, type ManifestReader, maxManifestBytes } from '#nodeagent/sources/static-pod.js';
@@ -53,7 +53,7 @@ export class ManifestFiles {
     try {
       while (!signal.aborted) {
         await this.#scheduleRead(true);
-        await clock.sleep(periodMs, signal);
+        await upkeepClock(clock).sleep(periodMs, signal);
       }
     } finally {
       this.#settling?.cancel();

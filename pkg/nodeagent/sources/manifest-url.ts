@@ -1,6 +1,6 @@
 /** Static pods from a web server, polled periodically. */
 import type { Pod } from '#api/core/v1/types.gen.js';
-import type { Clock } from '#apimachinery/clock.js';
+import { type Clock, upkeepClock } from '#apimachinery/clock.js';
 import { messageOf } from '#apimachinery/errors/message.js';
 import type { Logger } from '#daemon/log/logger.js';
 import { ManifestError, type ManifestReader, maxManifestBytes } from '#nodeagent/sources/static-pod.js';
@@ -54,7 +54,7 @@ export class ManifestURL {
         if (this.#failures <= loggedFailures) log.warn(problem, 'failed to read pods from URL');
         else log.debug(problem, 'failed to read pods from URL');
       }
-      await clock.sleep(periodMs, signal);
+      await upkeepClock(clock).sleep(periodMs, signal);
     }
   }
 

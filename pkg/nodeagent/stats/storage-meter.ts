@@ -2,7 +2,7 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Pod } from '#api/core/v1/types.gen.js';
-import type { Clock } from '#apimachinery/clock.js';
+import { type Clock, processClock } from '#apimachinery/clock.js';
 import type { FilesystemState } from '#nodeagent/node/filesystem-usage.js';
 import type { Machine } from '#nodeagent/node/machine.js';
 import { type DiskUsage, diskUsage } from '#nodeagent/stats/disk-usage.js';
@@ -99,7 +99,7 @@ export class StorageMeter {
     }
     if (firstMeasurements.length > 0) {
       const done = new AbortController();
-      await Promise.race([Promise.all(firstMeasurements), clock.sleep(requestTimeoutMs, done.signal)]);
+      await Promise.race([Promise.all(firstMeasurements), processClock(clock).sleep(requestTimeoutMs, done.signal)]);
       done.abort();
     }
     return this.#usage;

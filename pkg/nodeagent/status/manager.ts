@@ -71,6 +71,12 @@ export class StatusManager {
     for (const entry of this.#entries.values()) this.#release(entry);
   }
 
+  /** UIDs of the pods whose status is being written, or will be without a delay. */
+  unwritten(): readonly string[] {
+    const { ready, held } = this.#queue.unfinished();
+    return [...ready, ...held];
+  }
+
   /** Sets the status to report for a pod; writes it if the API's differs. */
   set(uid: string, status: PodStatus): void {
     const entry = this.#entries.get(uid);

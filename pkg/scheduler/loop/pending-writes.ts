@@ -4,8 +4,9 @@ import type { Logger } from '#daemon/log/logger.js';
 export class PendingWrites {
   readonly #limit: number;
   readonly #log: Logger;
-  readonly #counted = new Set<Promise<void>>();
-  readonly #waiting = new Set<Promise<void>>();
+  /** With the pods' keys. */
+  readonly #counted = new Map<Promise<void>, string>();
+  readonly #waiting = new Map<Promise<void>, string>();
   /** Resolvers of callers that wait for a counted write to end. */
   readonly #waitingForRoom: (() => void)[] = [];
 
@@ -18,6 +19,11 @@ export class PendingWrites {
   /** Number of counted writes in progress. */
   get size(): number {
     return this.#counted.size;
+  }
+
+  /** Keys of the pods of counted writes in progress. */
+  pods(): Iterable<string> {
+    return this.#counted.values();
   }
 
   /** Resolves at once while below the limit, else when a write ends. `pod`: namespace/name, for the log. */
@@ -35,16 +41,17 @@ export class PendingWrites {
 
   /** Resolves when all writes have ended. */
   async settled(): Promise<void> {
-    while (this.#counted.size + this.#waiting.size > 0) await Promise.all([...this.#counted, ...this.#waiting]);
+    while (this.#counted.size + this.#waiting.size > 0)
+      await Promise.all([...this.#counted.keys(), ...this.#waiting.keys()]);
   }
 
-  #follow(all: Set<Promise<void>>, pod: string, work: Promise<void>): void {
+  #follow(all: Map<Promise<void>, string>, pod: string, work: Promise<void>): void {
     const followed = work
       .catch((err: unknown) => this.#log.error({ err, pod }, 'write failed unexpectedly'))
       .finally(() => {
         all.delete(followed);
         if (all === this.#counted) for (const resume of this.#waitingForRoom.splice(0)) resume();
       });
-    all.add(followed);
+    all.set(followed, pod);
   }
 }

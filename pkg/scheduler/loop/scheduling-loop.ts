@@ -175,6 +175,11 @@ export class SchedulingLoop {
     return this.#informers.informer(pods).list();
   }
 
+  /** Keys of the pods that are ready for an attempt, in one, or being bound. */
+  unfinished(): readonly string[] {
+    return [...this.#queue.unfinished(), ...this.#writes.pods()];
+  }
+
   snapshot(): Snapshot {
     return {
       nodes: this.#cluster.nodes().flatMap(({ node }) => node ?? []),

@@ -77,6 +77,12 @@ export class SchedulingQueue {
     return { active: this.#active.size, backoff: this.#backoff.size, unschedulable: this.#unschedulable.size };
   }
 
+  /** Keys of the pods that are ready for an attempt or in one. */
+  *unfinished(): Generator<string> {
+    for (const { info } of this.#active.values()) yield info.key;
+    yield* this.#inFlight.keys();
+  }
+
   /** All waiting pods, in no order. */
   *waiting(): Generator<QueuedPod> {
     yield* this.#active.values();

@@ -1,6 +1,6 @@
 /** A store in memory with etcd's revisions, history, watches, leases and compaction, for in-process clusters and tests. */
 import type { Cancellation } from '#apimachinery/cancellation.js';
-import type { Clock, Timer } from '#apimachinery/clock.js';
+import { type Clock, type Timer, watchdogClock } from '#apimachinery/clock.js';
 import { EventLog } from '#storage/memory/event-log.js';
 import { SortedMap } from '#storage/sorted-map.js';
 import {
@@ -225,7 +225,8 @@ export class MemoryStore implements Store {
     this.#leases.get(key)?.cancel();
     this.#leases.set(
       key,
-      this.#clock.setTimer(() => this.#remove(key), ttlSeconds * 1000),
+      // A holder that renews in time may do so at the end of a leap of the clock.
+      watchdogClock(this.#clock).setTimer(() => this.#remove(key), ttlSeconds * 1000),
     );
   }
 }

@@ -1,6 +1,6 @@
 /** Gives processors to containers, keeps the assignment in a file, and the running containers' CPU sets as assigned. */
 import type { Container, Pod } from '#api/core/v1/types.gen.js';
-import type { Clock } from '#apimachinery/clock.js';
+import { type Clock, upkeepClock } from '#apimachinery/clock.js';
 import type { Logger } from '#daemon/log/logger.js';
 import type { CheckpointFile } from '#nodeagent/allocation/checkpoint/checkpoint-file.js';
 import { cpuCheckpoint } from '#nodeagent/allocation/cpus/cpu-checkpoint.js';
@@ -102,7 +102,7 @@ export class CPUManager implements AllocationProvider {
     while (!signal.aborted) {
       retainActive();
       await this.#reconcile(signal);
-      await clock.sleep(periodMs, signal);
+      await upkeepClock(clock).sleep(periodMs, signal);
     }
   }
 

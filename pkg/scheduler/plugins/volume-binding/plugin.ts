@@ -1,6 +1,7 @@
 import { boundVolume } from '#api/core/v1/persistentvolume/binding.js';
 import { persistentvolumeclaims, persistentvolumes } from '#api/core/v1/resources.gen.js';
 import type { PersistentVolumeClaim } from '#api/core/v1/types.gen.js';
+import { pauseClock } from '#apimachinery/clock.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import { keyOf } from '#apimachinery/object-key.js';
 import type { NodeInfo } from '#scheduler/cluster/node-info.js';
@@ -158,7 +159,7 @@ class VolumeReservation implements Reservation {
     const waiting = [...plan.bind.map(({ claim }) => claim), ...plan.provision];
     while (!(await this.#allBound(waiting))) {
       if (clock.monotonic() >= deadline) throw new Error('binding volumes: timed out waiting for the condition');
-      await clock.sleep(pollMs, stop);
+      await pauseClock(clock).sleep(pollMs, stop);
       if (stop.aborted) throw new Error('the scheduler stops');
     }
     this.release();
