@@ -6,9 +6,12 @@ import { stdout } from 'node:process';
 import { realClock } from '#apimachinery/clock.js';
 import { readManifest, verifyBackup } from '#cluster/backup/contents.js';
 import { stepsForOthers } from '#cluster/backup/other-servers.js';
+import { fetchBackup, pruneBackups, saveTo } from '#cluster/backup/places.js';
 import { dueInMs, readPlan } from '#cluster/backup/plan.js';
 import { restoreBackup } from '#cluster/backup/restore.js';
-import { type SavedBackup, saveFrom } from '#cluster/backup/save.js';
+import { s3Options } from '#cluster/backup/s3/options.js';
+import { isBucketAddress, RemoteBackups } from '#cluster/backup/s3/remote-backups.js';
+import type { SavedBackup } from '#cluster/backup/save.js';
 import { listBackups, ownBackups } from '#cluster/backup/scheduled.js';
 import { type Layout, layoutOf } from '#cluster/config/layout.js';
 import { dataDir, etcdOptions } from '#cluster/config/options.js';
@@ -19,12 +22,13 @@ import { formatBytes } from '#cluster/terminal/format.js';
 import { progressPrinter, step } from '#cluster/terminal/progress.js';
 import { SetupError } from '#cluster/terminal/setup-error.js';
 import { runSubcommand } from '#cluster/terminal/subcommand.js';
-import type { OptionTable } from '#daemon/options/option.js';
+import { OptionsError, type OptionTable } from '#daemon/options/option.js';
 
 const help = `orch backup saves a cluster to a folder, and restores it.
 
 Usage:
   orch backup save              back up the running cluster
+  orch backup fetch NAME        copy a backup out of a bucket
   orch backup restore FOLDER    restore a cluster; start it with orch up
   orch backup schedule          make backups regularly while the cluster runs
   orch backup list              list the backups
@@ -41,12 +45,29 @@ export async function backup(argv: readonly string[]): Promise<number> {
       run: async ({ values }) => {
         const layout = layoutOf(resolve(values['data-dir']));
         const etcd = chooseEtcd(values, layout);
-        const to = resolve(values.to ?? layout.backups);
+        const place = values.to ?? layout.backups;
         const sink = progressPrinter(stdout, realClock);
         const note = ({ objects, bytes }: SavedBackup) => `${objects} objects, ${formatBytes(bytes)}`;
         const own = etcd.settings === undefined ? undefined : { layout, dialect: etcd.settings.dialect };
-        const { folder } = await step(sink, 'backup saved', () => saveFrom(etcd.access, own, to), note);
-        stdout.write(`${folder}\n`);
+        const context = { values, env: process.env, clock: realClock, place };
+        const saved = await step(sink, 'backup saved', () => saveTo({ access: etcd.access, own, ...context }), note);
+        stdout.write(`${saved.folder}\n`);
+        if (values.keep > 0)
+          for (const name of await pruneBackups({ ...context, keep: values.keep, saved }))
+            stdout.write(`removed ${name}\n`);
+        return 0;
+      },
+    },
+    fetch: {
+      table: fetchOptions,
+      description: 'Copy a backup out of a bucket, and check it.',
+      argument: 'NAME',
+      run: async ({ values, argument }) => {
+        const { from, into } = values;
+        if (from === undefined || !isBucketAddress(from))
+          throw new OptionsError(['--from: must be s3://BUCKET/PREFIX']);
+        const context = { values, env: process.env, clock: realClock };
+        stdout.write(`${await fetchBackup({ place: from, name: argument, into: resolve(into), ...context })}\n`);
         return 0;
       },
     },
@@ -75,6 +96,10 @@ export async function backup(argv: readonly string[]): Promise<number> {
       description: 'Make backups regularly while the cluster runs.',
       run: async ({ values, given }) => {
         const layout = layoutOf(resolve(values['data-dir']));
+        if (isBucketAddress(values.to ?? ''))
+          throw new OptionsError([
+            '--to: the cluster makes its backups in a folder; a timer may copy them to a bucket',
+          ]);
         if (readSettings(layout.settings) === undefined) throw new SetupError(`${layout.root} holds no cluster`);
         if (values.off) rmSync(layout.backupPlan, { force: true });
         else if (['every', 'keep', 'to'].some((name) => given.has(name)) || readPlan(layout.backupPlan) === undefined) {
@@ -90,6 +115,11 @@ export async function backup(argv: readonly string[]): Promise<number> {
       description: 'List the backups, oldest first.',
       run: async ({ values }) => {
         const layout = layoutOf(resolve(values['data-dir']));
+        if (isBucketAddress(values.to ?? '')) {
+          const remote = new RemoteBackups(values.to ?? '', values, { env: process.env, clock: realClock });
+          for (const name of await remote.names()) stdout.write(`${name}\n`);
+          return 0;
+        }
         const folder = resolve(values.to ?? readPlan(layout.backupPlan)?.to ?? layout.backups);
         const backups = await listBackups(folder);
         if (backups.length === 0) stdout.write(`There are no backups in ${folder}.\n`);
@@ -131,15 +161,31 @@ async function describePlan(layout: Layout): Promise<string> {
 
 const hourMs = 3_600_000;
 
+const to = {
+  type: 'string',
+  section: 'Backup',
+  meaning:
+    'Folder in which each backup gets its own folder, or s3://BUCKET/PREFIX. Default: the data directory with -backups after its name.',
+} as const;
+
 const saveOptions = {
   ...dataDir,
-  to: {
-    type: 'string',
+  to,
+  keep: {
+    type: 'int',
+    default: 0,
+    min: 0,
     section: 'Backup',
-    meaning:
-      'Folder in which each backup gets its own folder. Default: the data directory with -backups after its name.',
+    meaning: 'Number of backups of this cluster to keep there, in a bucket of all with that prefix; 0: all.',
   },
   ...etcdOptions,
+  ...s3Options,
+} as const satisfies OptionTable;
+
+const fetchOptions = {
+  from: { type: 'string', section: 'Backup', meaning: 'Address of the backups, s3://BUCKET/PREFIX.' },
+  into: { type: 'string', default: '.', section: 'Backup', meaning: 'Folder for the copy.' },
+  ...s3Options,
 } as const satisfies OptionTable;
 
 const restoreOptions = {
@@ -161,8 +207,8 @@ const scheduleOptions = {
     meaning: 'Time between two backups.',
   },
   keep: { type: 'int', default: 28, min: 1, section: 'Backup', meaning: 'Number of backups to keep.' },
-  to: saveOptions.to,
+  to: { ...to, meaning: 'Folder of the backups. Default: the data directory with -backups after its name.' },
   off: { type: 'bool', section: 'Backup', meaning: 'Stop making backups; existing ones stay.' },
 } as const satisfies OptionTable;
 
-const listOptions = { ...dataDir, to: saveOptions.to } as const satisfies OptionTable;
+const listOptions = { ...dataDir, to, ...s3Options } as const satisfies OptionTable;

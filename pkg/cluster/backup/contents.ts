@@ -53,10 +53,14 @@ export function backupName(time: Date): string {
   return `orch-${time.toISOString().replace(/[-:]|\.\d+/g, '')}`;
 }
 
+export function isBackupName(name: string): boolean {
+  return namePattern.test(name);
+}
+
 /** Names of the backups in a folder, oldest first; none for a missing folder. */
 export async function backupsIn(folder: string): Promise<string[]> {
   try {
-    return (await readdir(folder)).filter((name) => namePattern.test(name)).sort();
+    return (await readdir(folder)).filter(isBackupName).sort();
   } catch (error) {
     if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return [];
     throw error;

@@ -77,6 +77,7 @@ export async function restoreBackup(options: RestoreOptions): Promise<Restored> 
     restoreMember(tool, {
       snapshot: join(from, snapshotFile),
       dataDir: join(fresh, 'etcd'),
+      member: etcdMember,
       peerURL: etcdPeerURL(settings.etcdPeerPort),
     }),
   );
@@ -109,7 +110,7 @@ async function setAside(target: string): Promise<void> {
 }
 
 /** etcd's tool: `etcdutl` since etcd 3.5, `etcdctl` before. Throws a SetupError when both are missing. */
-function restoreTool(path: string): string {
+export function restoreTool(path: string): string {
   const tool = findProgram('etcdutl', path) ?? findProgram('etcdctl', path);
   if (tool === undefined) {
     throw new SetupError(
@@ -119,16 +120,24 @@ function restoreTool(path: string): string {
   return tool;
 }
 
-interface MemberOptions {
+export interface MemberOptions {
   readonly snapshot: string;
   readonly dataDir: string;
+  readonly member: string;
   readonly peerURL: string;
+  /** `NAME=URL` of all members; default: the only one. */
+  readonly members?: readonly string[];
+  /** Sets the restored cluster apart from all others with the same members. */
+  readonly token?: string;
 }
 
-async function restoreMember(tool: string, { snapshot, dataDir, peerURL }: MemberOptions): Promise<void> {
+/** Rejects with a SetupError that has the tool's last line. */
+export async function restoreMember(tool: string, options: MemberOptions): Promise<void> {
+  const { snapshot, dataDir, member, peerURL, members = [`${member}=${peerURL}`], token } = options;
   const args = [
-    ...['snapshot', 'restore', snapshot, '--name', etcdMember, '--data-dir', dataDir],
-    ...['--initial-cluster', `${etcdMember}=${peerURL}`, '--initial-advertise-peer-urls', peerURL],
+    ...['snapshot', 'restore', snapshot, '--name', member, '--data-dir', dataDir],
+    ...['--initial-cluster', members.join(','), '--initial-advertise-peer-urls', peerURL],
+    ...(token === undefined ? [] : ['--initial-cluster-token', token]),
   ];
   const env = { ...process.env, ETCDCTL_API: '3' };
   try {
