@@ -80,6 +80,10 @@ export function commandsOf(guarded: GuardedProcess): Commands {
       usage: ['publish', 'let nodes join such a control plane'],
       run: async (argv) => (await import('#cluster/hosted/publish.js')).publish(argv),
     },
+    'hosted-etcd': {
+      usage: ['hosted-etcd', 'manage the members of its etcd'],
+      run: async (argv) => (await import('#cluster/hosted/etcd/command.js')).hostedEtcd(argv),
+    },
     // The background process of `--detach`.
     serve: { run: async (argv) => (await import('#cluster/supervise/serve.js')).serve(argv, guarded) },
   };

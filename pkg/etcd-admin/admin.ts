@@ -94,7 +94,16 @@ export class EtcdAdmin {
    * second learner, and new members while an existing one is not connected.
    */
   async addLearner(peerURL: string): Promise<EtcdMember> {
-    const request = { peerURLs: [peerURL], isLearner: true };
+    return this.#add(peerURL, true);
+  }
+
+  /** Adds a member with a vote before its first start: it counts for the majority at once. */
+  async addVoter(peerURL: string): Promise<EtcdMember> {
+    return this.#add(peerURL, false);
+  }
+
+  async #add(peerURL: string, isLearner: boolean): Promise<EtcdMember> {
+    const request = { peerURLs: [peerURL], isLearner };
     const { member } = await this.#call(this.#all.cluster.memberAdd(request, this.#within(callMs)));
     return memberOf(member);
   }

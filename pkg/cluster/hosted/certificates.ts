@@ -3,7 +3,7 @@
  * expire soon, in Secrets of that cluster. It is idempotent; of two concurrent runs one starts over.
  */
 
-import { env, stdout } from 'node:process';
+import { stdout } from 'node:process';
 import { secrets } from '#api/core/v1/resources.gen.js';
 import { joiningGroup } from '#api/core/v1/secret/bootstrap-token.js';
 import type { Secret } from '#api/core/v1/types.gen.js';
@@ -12,10 +12,7 @@ import { type Dialect, dialectByName } from '#apimachinery/dialect.js';
 import { isAlreadyExists, isConflict, isNotFound } from '#apimachinery/errors/status.js';
 import { ipFamily } from '#apimachinery/net/ip.js';
 import type { Client } from '#client/client.js';
-import { inClusterConfig } from '#client/kubeconfig/in-cluster.js';
-import { loadKubeconfig } from '#client/kubeconfig/load.js';
-import { HttpTransport } from '#client/rest/http-transport.js';
-import { RestClient } from '#client/rest/rest-client.js';
+import { connectHost } from '#cluster/hosted/host-client.js';
 import { certificatesOptions, clientNames } from '#cluster/hosted/options.js';
 import { type Files, type HostedClient, hostedSecrets } from '#cluster/hosted/secrets.js';
 import { ensureClientPki, ensureClusterPki } from '#cluster/pki/cluster-pki.js';
@@ -38,15 +35,8 @@ export async function certificates(argv: readonly string[]): Promise<number> {
     throw new OptionsError([
       '--server: must be the URL of the API server, such as https://orch-apiserver.default.svc:6443',
     ]);
-  const dialect = dialectByName(values['host-dialect'] === 'orch' ? 'orch' : 'kubernetes');
-  const config =
-    values.kubeconfig === undefined
-      ? await inClusterConfig({ dialect, clock: realClock, env })
-      : await loadKubeconfig(values.kubeconfig, { clock: realClock, env });
-  const transport = new HttpTransport({ ...config, clock: realClock });
-  const client = new RestClient({ transport, dialect, clock: realClock, userAgent: `${program}/${dialect.version}` });
+  const { client, namespace } = await connectHost(values, program);
   try {
-    const namespace = values.namespace ?? config.namespace ?? dialect.namespaces.default;
     const written = await ensureSecrets(client, { values, namespace, clock: realClock });
     for (const name of written) stdout.write(`secret/${name} written\n`);
     if (written.length === 0) stdout.write('all certificates are valid; nothing was written\n');
