@@ -19,6 +19,7 @@ import { RestClient } from '#client/rest/rest-client.js';
 import { filesOf } from '#cluster/hosted/certificates.js';
 import { publicKeyPin } from '#pki/keys.js';
 import { noPrometheus } from '#test/e2e/alerts/prometheus.js';
+import { filesOfPrograms, makeBackup, membersOf, namesOf, usesFiles } from '#test/e2e/chart/hosted.js';
 import { chart, helm, noHelm, version } from '#test/e2e/chart/rendered.js';
 import {
   eventually,
@@ -113,7 +114,8 @@ t.test('objects for Prometheus and Grafana', { skip: noHelm ?? false }, async (t
       const checked = await run(promtool, ['check', 'rules', path]);
       t.equal(checked.code, 0, checked.stdout + checked.stderr);
     }
-    const texts = ofKind('ConfigMap').flatMap(({ data = {} }) => Object.values(data));
+    const dashboards = ofKind('ConfigMap').filter(({ metadata }) => metadata.name.includes('-dashboard-'));
+    const texts = dashboards.flatMap(({ data = {} }) => Object.values(data));
     const titles = texts.map((text) => (JSON.parse(text) as { title: string }).title);
     t.same(titles.sort(), ['API server', 'Cluster', 'Controllers', 'Nodes', 'Scheduler', 'Workloads', 'etcd']);
   }
@@ -156,8 +158,9 @@ t.test('a control plane in a cluster', { skip: noHelm ?? whyNoServices() ?? fals
     'ingress.enabled=true,ingress.replicas=1,ingress.service.type=ClusterIP',
     `nodeAgent.enabled=true,nodeAgent.nameSuffix=-hosted,nodeAgent.dataDir=${hostedDir},nodeAgent.resources.limits.memory=2Gi`,
     ...metrics,
-    'metrics.serviceMonitor.interval=1s',
+    'metrics.serviceMonitor.interval=1s,backup.enabled=true,backup.volume.size=1Gi',
   ].flatMap((values) => ['--set', values]);
+  three.push('--values', await filesOfPrograms(cluster, work));
   await apply(cluster, operatorDefinitions().text);
   await does('install', 'orch', chart, ...three, ...wait);
   t.match(await does('test', 'orch', '--timeout', '2m'), 'Phase:          Succeeded');
@@ -214,6 +217,8 @@ t.test('a control plane in a cluster', { skip: noHelm ?? whyNoServices() ?? fals
     t.match((await orchctl('logs', first?.metadata.name ?? '')).stdout, 'serving on port 8080');
   });
 
+  await t.test('the programs use the files of the examples', (t) => usesFiles(t, cluster, client));
+
   await t.test('Prometheus scrapes all daemons', { skip: noPrometheus }, async (t) => {
     const targets = {
       ...{ apiserver: 3, etcd: 1, 'orch-controller-manager': 1, 'orch-scheduler': 1, 'orch-ingress': 1 },
@@ -246,6 +251,7 @@ t.test('a control plane in a cluster', { skip: noHelm ?? whyNoServices() ?? fals
   await t.test('no write fails while the control plane is upgraded', async (t) => {
     const stop = new AbortController();
     const failures: string[] = [];
+    const sizes: number[] = [];
     let written = 0;
     const writing = (async () => {
       while (!stop.signal.aborted) {
@@ -258,11 +264,15 @@ t.test('a control plane in a cluster', { skip: noHelm ?? whyNoServices() ?? fals
         await realClock.sleep(20);
       }
     })();
-    await does('upgrade', 'orch', chart, ...three, '--set', 'apiServer.extraArgs.v=1,scheduler.extraArgs.v=1', ...wait);
+    const more = 'apiServer.extraArgs.v=1,scheduler.extraArgs.v=1,etcd.replicas=3';
+    await does('upgrade', 'orch', chart, ...three, '--set', more, ...wait);
+    sizes.push(await membersOf(cluster));
     await does('rollback', 'orch', '1', ...wait);
+    sizes.push(await membersOf(cluster));
     stop.abort();
     await writing;
     t.same(failures, [], `of ${written}`);
+    t.same(sizes, [3, 1], 'members of etcd entered and left meanwhile');
     const { items } = await client.resource(configmaps).list({ namespace });
     t.equal(
       items.filter(({ metadata }) => /^c\d+$/.test(metadata.name ?? '')).length,
@@ -273,6 +283,20 @@ t.test('a control plane in a cluster', { skip: noHelm ?? whyNoServices() ?? fals
 
   const gone = await orch('leave');
   t.equal(gone.code, 0, gone.stdout + gone.stderr);
+  await t.test('a backup is restored once', async (t) => {
+    const backup = await makeBackup(cluster, host);
+    t.match(backup, /^orch-\d{8}T\d{6}Z$/);
+    await client.resource(configmaps).create({ metadata: { name: 'later', namespace }, data: {} });
+    const restoring = ['upgrade', 'orch', chart, ...three, '--set', `restore.backup=${backup}`, ...wait];
+    await does(...restoring);
+    const after = await namesOf(client);
+    t.notOk(after.has('later'), 'what came after the backup is gone');
+    t.ok(after.has('c0'), 'what was before is there');
+    await client.resource(configmaps).create({ metadata: { name: 'newer', namespace }, data: {} });
+    await does(...restoring);
+    t.ok((await namesOf(client)).has('newer'), 'the same value again restores nothing');
+  });
+
   await does('uninstall', 'orch', ...wait);
   await eventually(
     'nothing of it runs',
@@ -288,5 +312,8 @@ t.test('a control plane in a cluster', { skip: noHelm ?? whyNoServices() ?? fals
     left.items.some(({ metadata }) => metadata.name === 'orch-pki'),
     'its keys stay',
   );
-  t.equal((await host.resource(persistentvolumeclaims).list({ namespace })).items.length, 1, 'and its data');
+  const claims = (await host.resource(persistentvolumeclaims).list({ namespace })).items.map(
+    (each) => each.metadata.name,
+  );
+  for (const name of ['data-orch-etcd-0', 'orch-backup']) t.ok(claims.includes(name), `and its data: ${name}`);
 });

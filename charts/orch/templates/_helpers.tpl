@@ -167,3 +167,27 @@ loadBalancerSourceRanges: {{ toYaml . | nindent 2 }}
 {{- end }}
 {{- end }}
 {{- end -}}
+
+{{/* The part of etcd's configuration file that is the same for all members. */}}
+{{- define "orch.etcdConfig" -}}
+{{- $tls := dict "cert-file" "/pki/etcd.crt" "key-file" "/pki/etcd.key" "client-cert-auth" true "trusted-ca-file" "/pki/etcd-ca.crt" -}}
+{{- $config := dict
+  "listen-client-urls" "https://0.0.0.0:2379"
+  "listen-peer-urls" "https://0.0.0.0:2380"
+  "listen-metrics-urls" "http://0.0.0.0:2381"
+  "initial-cluster-token" (printf "%s-%s" .Release.Namespace (include "orch.etcdService" .))
+  "client-transport-security" $tls
+  "peer-transport-security" $tls
+  "quota-backend-bytes" (int64 .Values.etcd.quotaBytes)
+  "snapshot-count" 10000
+  "logger" "zap" -}}
+{{- range $name, $value := .Values.etcd.config -}}
+{{- $_ := set $config $name (ternary (include "orch.text" $value | int64) $value (kindIs "float64" $value)) -}}
+{{- end -}}
+{{ toYaml $config }}
+{{- end -}}
+
+{{/* Annotation of etcd's StatefulSet: the backup that was restored last. */}}
+{{- define "orch.restoredAnnotation" -}}
+charts.orch.io/restored-backup
+{{- end -}}

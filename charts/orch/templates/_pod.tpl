@@ -99,8 +99,10 @@ priorityClassName: {{ . }}
 {{- with include "orch.spread" . }}
 topologySpreadConstraints: {{ . | nindent 2 }}
 {{- end }}
+{{- if not .ownInit }}
 {{- with .values.initContainers }}
 initContainers: {{ toYaml . | nindent 2 }}
+{{- end }}
 {{- end }}
 {{- end -}}
 

@@ -16,6 +16,8 @@ export interface Scene {
   readonly name: string;
   /** What turns the objects on that the effects are about. */
   readonly values: Values;
+  /** Whether a release is upgraded. */
+  readonly upgrade?: boolean;
   /** By the path of the value. */
   readonly effects: Readonly<Record<string, Effect>>;
 }
@@ -132,7 +134,7 @@ const workloads: readonly Workload[] = [
     option: '--',
   },
   { part: 'scheduler', object: 'Deployment/scheduler', program: 'orch-scheduler', option: '--' },
-  { part: 'etcd', object: 'StatefulSet/etcd', program: 'etcd', option: '--' },
+  { part: 'etcd', object: 'StatefulSet/etcd', program: 'etcd' },
   {
     ...{ part: 'nodeAgent', object: 'DaemonSet/node-agent', program: 'orch-node', option: '--nodeagent-arg=' },
     without: ['topologySpreadConstraints'],
@@ -189,6 +191,9 @@ const everything: Values = {
   serviceProxy: { enabled: true },
   nodes: { serviceProxy: 'none' },
 };
+
+const backupPod = 'CronJob/backup spec.jobTemplate.spec.template.spec';
+const backupArgs = `${backupPod}.containers.0.args`;
 
 const monitored: Values = {
   metrics: { serviceMonitor: { enabled: true }, rules: { enabled: true }, dashboards: { enabled: true } },
@@ -309,9 +314,17 @@ export const scenes: readonly Scene[] = [
         at: 'StatefulSet/etcd spec.volumeClaimTemplates.0.spec.storageClassName',
       },
       'etcd.quotaBytes': {
-        value: 2_147_483_648,
-        at: 'StatefulSet/etcd spec.template.spec.containers.0.args',
-        shows: '--quota-backend-bytes=2147483648',
+        ...{ value: 2_147_483_648, at: 'ConfigMap/etcd data' },
+        shows: { 'etcd.yaml': /^quota-backend-bytes: 2147483648$/m },
+      },
+      'etcd.config': {
+        value: { 'heartbeat-interval': 200, 'max-request-bytes': 10_485_760 },
+        at: 'ConfigMap/etcd data',
+        shows: { 'etcd.yaml': /^heartbeat-interval: 200\n(?:.*\n)*max-request-bytes: 10485760$/m },
+      },
+      'etcd.command': {
+        value: ['/usr/local/bin/etcd'],
+        ...{ at: 'StatefulSet/etcd spec.template.spec.containers.0.command', shows: '/usr/local/bin/etcd' },
       },
       'etcd.service.labels': { value: { own: 'u' }, at: 'Service/etcd metadata.labels' },
       'etcd.service.annotations': { value: { own: 'v' }, at: 'Service/etcd metadata.annotations' },
@@ -390,6 +403,52 @@ export const scenes: readonly Scene[] = [
       'metrics.serviceMonitor.enabled': { value: true, at: 'ServiceMonitor/scheduler kind', shows: 'ServiceMonitor' },
       'metrics.rules.enabled': { value: true, at: 'PrometheusRule/ kind', shows: 'PrometheusRule' },
       'metrics.dashboards.enabled': { value: true, at: 'ConfigMap/dashboard-etcd kind', shows: 'ConfigMap' },
+    },
+  },
+  {
+    name: 'backups on a volume',
+    values: { backup: { enabled: true } },
+    effects: {
+      'backup.schedule': { value: '2 2 * * *', at: 'CronJob/backup spec.schedule' },
+      'backup.suspend': { value: true, at: 'CronJob/backup spec.suspend' },
+      'backup.startingDeadlineSeconds': { value: 60, at: 'CronJob/backup spec.startingDeadlineSeconds' },
+      'backup.keep': { value: 3, at: backupArgs, shows: '--keep=3' },
+      'backup.resources': { value: { limits: { cpu: '4' } }, at: `${backupPod}.containers.0.resources` },
+      'backup.volume.size': { value: '7Gi', at: 'PersistentVolumeClaim/backup spec.resources.requests.storage' },
+      'backup.volume.className': { value: 'slow', at: 'PersistentVolumeClaim/backup spec.storageClassName' },
+    },
+  },
+  {
+    name: 'backups, and one restored from a claim',
+    values: {},
+    upgrade: true,
+    effects: {
+      'backup.enabled': { value: true, at: 'CronJob/backup kind', shows: 'CronJob' },
+      'backup.volume.existingClaim': {
+        value: 'mine',
+        at: `${backupPod}.volumes`,
+        shows: { persistentVolumeClaim: { claimName: 'mine' } },
+      },
+      'restore.backup': {
+        value: 'orch-20260131T120000Z',
+        at: 'Job/restore-0 spec.template.spec.containers.0.args',
+        shows: '--backup=orch-20260131T120000Z',
+      },
+    },
+  },
+  {
+    name: 'backups in a bucket',
+    values: { backup: { enabled: true } },
+    effects: {
+      'backup.s3.bucket': { value: 'b', at: backupArgs, shows: '--to=s3://b/p' },
+      'backup.s3.prefix': { value: 'p', at: backupArgs, shows: '--to=s3://b/p' },
+      'backup.s3.endpoint': { value: 'http://m:9000', at: backupArgs, shows: '--s3-endpoint=http://m:9000' },
+      'backup.s3.region': { value: 'r', at: backupArgs, shows: '--s3-region=r' },
+      'backup.s3.secret': {
+        value: 's',
+        at: `${backupPod}.containers.0.env`,
+        shows: { name: 'AWS_ACCESS_KEY_ID', valueFrom: { secretKeyRef: { name: 's' } } },
+      },
     },
   },
   {

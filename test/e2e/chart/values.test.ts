@@ -2,10 +2,11 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
-import { parseAllDocuments } from 'yaml';
+import { parse, parseAllDocuments } from 'yaml';
 import { type DialectName, dialectByName } from '#apimachinery/dialect.js';
 import { startCluster } from '#cluster/embedded/start-cluster.js';
 import { scenes } from '#test/e2e/chart/effects.js';
+import { chartExamples } from '#test/e2e/chart/examples.js';
 import { chart, fieldAt, noHelm, type Rendered, render, shows, withValue } from '#test/e2e/chart/rendered.js';
 import { root, run } from '#test/e2e/harness.js';
 import { operatorDefinitions } from '#test/e2e/observing/operator.js';
@@ -14,7 +15,7 @@ import { type ChartSchema, valuesOf } from '../../../hack/reference/chart-schema
 
 const schema = JSON.parse(readFileSync(join(chart, 'values.schema.json'), 'utf8')) as ChartSchema;
 
-t.setTimeout(120_000);
+t.setTimeout(240_000);
 
 t.test('the table has every value of the schema', async (t) => {
   const listed = scenes.flatMap(({ effects }) => Object.keys(effects));
@@ -28,9 +29,8 @@ t.test('the table has every value of the schema', async (t) => {
 
 t.test('values', { skip: noHelm ?? false }, async (t) => {
   const work = t.testdir();
-  const servers = new Map<unknown, DryRun>();
-  for (const dialect of ['kubernetes', 'orch'] as const) servers.set(dialect, await dryRuns(t, dialect, work));
-  for (const [index, { name, values, effects }] of scenes.entries()) {
+  const rendered: Record<DialectName, Rendered[]> = { kubernetes: [], orch: [] };
+  for (const [index, { name, values, effects, upgrade = false }] of scenes.entries()) {
     const given = Object.entries(effects).reduce(
       (all, [path, { value }]) => withValue(all, path.split('.'), value),
       values as Record<string, unknown>,
@@ -40,9 +40,13 @@ t.test('values', { skip: noHelm ?? false }, async (t) => {
       writeFileSync(path, JSON.stringify(content));
       return ['--values', path];
     };
-    const [before, after] = await Promise.all([render(...file('off', values)), render(...file('on', given))]);
+    const more = upgrade ? ['--is-upgrade'] : [];
+    const [before, after] = await Promise.all([
+      render(...file('off', values), ...more),
+      render(...file('on', given), ...more),
+    ]);
     t.same(podFaults(after), [], name);
-    t.same(await servers.get(given['hostDialect'] ?? 'kubernetes')?.(after), '', `${name}: a server takes all objects`);
+    rendered[given['hostDialect'] === 'orch' ? 'orch' : 'kubernetes'].push(...after);
     for (const [path, effect] of Object.entries(effects)) {
       const expected = 'shows' in effect ? effect.shows : effect.value;
       const field = fieldAt(after, effect.at);
@@ -50,12 +54,12 @@ t.test('values', { skip: noHelm ?? false }, async (t) => {
       t.notOk(shows(fieldAt(before, effect.at), expected), `${path} is why`);
     }
   }
+  for (const dialect of ['kubernetes', 'orch'] as const)
+    t.equal(await complaints(t, dialect, rendered[dialect], work), '', `a server of ${dialect} takes all objects`);
 });
 
-type DryRun = (objects: readonly Rendered[]) => Promise<string>;
-
-/** Sends objects to a server that keeps none of them, and resolves with its complaints. */
-async function dryRuns(t: Test, dialect: DialectName, work: string): Promise<DryRun> {
+/** What a server says of objects that it checks and does not keep. */
+async function complaints(t: Test, dialect: DialectName, objects: readonly Rendered[], work: string): Promise<string> {
   const cluster = await startCluster({ dialect, listen: true });
   t.teardown(() => cluster.close());
   const config = join(work, `${dialect}.config`);
@@ -81,8 +85,35 @@ async function dryRuns(t: Test, dialect: DialectName, work: string): Promise<Dry
   const { text } = operatorDefinitions(['servicemonitors', 'prometheusrules']);
   const isDefined = dialect === 'kubernetes';
   if (isDefined) t.equal(await ctl(parseAllDocuments(text).map((each) => each.toJS() as object)), '');
-  return (objects) => ctl(objects, '--dry-run=server', '--validate=strict');
+  return ctl(objects, '--dry-run=server', '--validate=strict');
 }
+
+t.test('examples', { skip: noHelm ?? false }, async (t) => {
+  const work = t.testdir();
+  const { values, objects } = chartExamples();
+  const all = objects.map((text) => parse(text) as Rendered);
+  for (const [index, { title, values: given }] of values.entries()) {
+    const path = join(work, `example-${index}.json`);
+    writeFileSync(path, JSON.stringify(given));
+    const rendered = await render('--values', path);
+    t.same(podFaults(rendered), [], title);
+    all.push(...rendered);
+  }
+  t.equal(await complaints(t, 'kubernetes', all, work), '', 'a server takes all objects');
+});
+
+t.test('values that cannot be', { skip: noHelm ?? false }, async (t) => {
+  for (const [set, says] of [
+    ['restore.backup=orch-20260131T120000Z', /install it without, then upgrade/],
+    ['restore.backup=latest', /restore.backup/],
+    ['backup.enabled=true,backup.s3.bucket=b', /backup.s3.secret is needed/],
+    ['apiServer.image.digest=sha256:12', /apiServer.image.digest/],
+    ['apiServer.extraEnv[0].value=a', /name is required/],
+    ['fullnameOverride=Upper', /fullnameOverride/],
+    ['apiServer.extraArgs.a.b=c', /apiServer.extraArgs/],
+  ] as const)
+    await t.rejects(render('--set', set), says, set);
+});
 
 t.test('security contexts lose a field that is null', { skip: noHelm ?? false }, async (t) => {
   const set = ['runAsUser', 'runAsGroup', 'fsGroup'].flatMap((name) => [
