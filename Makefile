@@ -49,10 +49,11 @@ bench: ## Measure start-up, memory, throughput
 fuzz: ## Break bodies, addresses, rights and sizes of requests, SPDY's, HTTP/2's and etcd's frames, and schemas, ten minutes each
 	@hack/fuzz.sh
 
-soak: ## Let clients leave, and schedulers die, at random moments, ten minutes each; chaos on nodes, ten minutes in memory and half an hour for real; floods
+soak: ## Let clients leave, and schedulers die, at random moments, ten minutes each; chaos on nodes, ten minutes in memory and half an hour for real; floods; etcd's members come and go
 	@hack/soak.sh
 	@hack/soak.sh --floods
 	@hack/soak.sh --histories
+	@hack/soak.sh --members
 	@hack/soak.sh --faults
 	@hack/soak.sh --chaos
 

@@ -5,7 +5,8 @@
 # `--chaos` kills and stops agent, runtime and API server under pods of every kind for half an hour. `--faults` does all of
 # this in memory for ten minutes, with a runtime that gives wrong answers. `--workers` kills the API server's workers under
 # 200 watchers and 20,000 writes. `--floods` floods an API server in every way, by one user, 200 users and anonymous clients, for
-# ten minutes, and measures what others wait (`--minutes N`, `--only TEXT`).
+# ten minutes, and measures what others wait (`--minutes N`, `--only TEXT`). `--members` lets the etcd of a chart grow to five
+# members, loses a disk, and lets it shrink.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 hack/build.sh
@@ -20,6 +21,9 @@ if [ "${1:-}" = --faults ]; then
 fi
 if [ "${1:-}" = --workers ]; then
   WORKERS_SOAK=1 exec node dist/test/integration/apiserver/workers.test.js
+fi
+if [ "${1:-}" = --members ]; then
+  MEMBERS=1,3,5,3,1 exec node dist/pkg/cluster/hosted/etcd/members.test.js
 fi
 if [ "${1:-}" = --floods ]; then
   shift

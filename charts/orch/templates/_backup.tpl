@@ -41,7 +41,11 @@ s3://{{ .Values.backup.s3.bucket }}/{{ .Values.backup.s3.prefix | default (print
 
 {{- define "orch.backupMount" -}}
 {{- if not .Values.backup.s3.bucket -}}
-- { name: backups, mountPath: /backups }
+- name: backups
+  mountPath: /backups
+  {{- with .Values.backup.volume.subPath }}
+  subPath: {{ . }}
+  {{- end }}
 {{- end -}}
 {{- end -}}
 

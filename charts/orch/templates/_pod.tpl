@@ -19,7 +19,7 @@ imagePullPolicy: {{ .values.image.pullPolicy | default .root.Values.image.pullPo
 {{/* A list of names or of objects with names, as helm charts differ in it. */}}
 {{- define "orch.pullSecrets" -}}
 {{- $names := list -}}
-{{- range concat (.root.Values.global.imagePullSecrets | default list) .root.Values.image.pullSecrets .values.image.pullSecrets -}}
+{{- range concat (.root.Values.global.imagePullSecrets | default list) .root.Values.image.pullSecrets .values.image.pullSecrets (.morePullSecrets | default list) -}}
 {{- $names = append $names (ternary . (get (ternary dict . (kindIs "string" .)) "name") (kindIs "string" .)) -}}
 {{- end -}}
 {{- range uniq $names }}
@@ -63,6 +63,13 @@ capabilities: { drop: [ALL] }
 {{- with $fields }}{{ toYaml . }}{{ end -}}
 {{- end -}}
 
+{{/* A probe of a part's program: `own` is its YAML, and the part's value replaces fields. */}}
+{{- define "orch.probe" -}}
+{{- with include "orch.overridden" (dict "own" (fromYaml .own) "by" (index .part.values .probe)) }}
+{{ $.probe }}: {{ . | nindent 2 }}
+{{- end }}
+{{- end -}}
+
 {{- define "orch.spread" -}}
 {{- $selector := dict "matchLabels" (include "orch.selector" . | fromYaml) -}}
 {{- $hostname := ternary "orch.io/hostname" "kubernetes.io/hostname" (eq .root.Values.hostDialect "orch") -}}
@@ -72,13 +79,16 @@ capabilities: { drop: [ALL] }
 {{- end }}
 {{- end -}}
 
-{{/* Where the pods of a part run, for all parts. */}}
+{{/* Where the pods of a part run, for all parts, and fields that only the values know. */}}
 {{- define "orch.placement" -}}
 {{- with .values.affinity }}
 affinity: {{ toYaml . | nindent 2 }}
 {{- end }}
 {{- with include "orch.pullSecrets" . }}
 imagePullSecrets: {{ . | nindent 2 }}
+{{- end }}
+{{- with .values.podSpec }}
+{{ toYaml . }}
 {{- end }}
 {{- end -}}
 

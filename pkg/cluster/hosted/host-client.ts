@@ -1,7 +1,8 @@
 /** A client of the cluster that hosts a control plane, for the commands that its pods run. */
 import { env } from 'node:process';
-import { realClock } from '#apimachinery/clock.js';
+import { type Clock, realClock } from '#apimachinery/clock.js';
 import { dialectByName } from '#apimachinery/dialect.js';
+import type { Client } from '#client/client.js';
 import { inClusterConfig } from '#client/kubeconfig/in-cluster.js';
 import { loadKubeconfig } from '#client/kubeconfig/load.js';
 import { HttpTransport } from '#client/rest/http-transport.js';
@@ -16,6 +17,15 @@ interface HostValues {
 export interface HostClient {
   readonly client: RestClient;
   readonly namespace: string;
+}
+
+/** What a command needs that reads and changes a control plane's objects in its host. */
+export interface HostContext {
+  readonly client: Client;
+  readonly namespace: string;
+  readonly clock: Clock;
+  /** Lines for an operator who reads the pod's log. */
+  readonly say: (line: string) => void;
 }
 
 /** By the client config of the options, else by the pod's service account. Rejects where neither can be read. */

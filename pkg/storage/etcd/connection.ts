@@ -7,7 +7,7 @@ import type { Clock } from '#apimachinery/clock.js';
 import type { CallSpan, Tracer } from '#daemon/tracing/tracer.js';
 import type { Dial } from '#http/client/dial.js';
 import { readLeader, readTerm, WireReader } from '#storage/etcd/answers.js';
-import { translateEtcdError } from '#storage/etcd/errors.js';
+import { isLearnersRefusal, translateEtcdError } from '#storage/etcd/errors.js';
 import type { GrpcStream, Message } from '#storage/etcd/grpc/call.js';
 import { type EndpointTls, type EndpointTlsSource, GrpcEndpoint } from '#storage/etcd/grpc/endpoint.js';
 import { GrpcError } from '#storage/etcd/grpc/status.js';
@@ -103,7 +103,7 @@ export class EtcdConnection {
         signal?.throwIfAborted();
         const error = translateEtcdError(err);
         if (error.code === 'unavailable') this.#moveOn(endpoint);
-        const surelyNotDone = err instanceof GrpcError && !err.sent;
+        const surelyNotDone = err instanceof GrpcError && (!err.sent || isLearnersRefusal(err));
         const again = error.code === 'unavailable' && (call.repeatable || surelyNotDone) && !this.#closed;
         const delayMs = spreadAround(exponentialDelayMs(attempt, retryBaseMs, retryMaxMs), 0.5, random);
         const spentMs = clock.monotonic() - startedMs + delayMs;

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { isLeaseNotFound, translateEtcdError } from '#storage/etcd/errors.js';
+import { isLearnersRefusal, isLeaseNotFound, translateEtcdError } from '#storage/etcd/errors.js';
 import { grpcStatus } from '#storage/etcd/grpc/status.js';
 import { StoreError, type StoreErrorCode } from '#storage/store.js';
 
@@ -47,4 +47,9 @@ void t.test('an ended lease', async (t) => {
   t.ok(isLeaseNotFound({ code: grpcStatus.NOT_FOUND, details }));
   t.notOk(isLeaseNotFound({ code: grpcStatus.NOT_FOUND, details: 'etcdserver: key not found' }));
   t.notOk(isLeaseNotFound(undefined));
+});
+
+void t.test('a member without a vote', async (t) => {
+  t.ok(isLearnersRefusal({ code: grpcStatus.UNAVAILABLE, details: 'etcdserver: rpc not supported for learner' }));
+  t.notOk(isLearnersRefusal({ code: grpcStatus.UNAVAILABLE, details: 'etcdserver: leader changed' }));
 });

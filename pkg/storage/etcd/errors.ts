@@ -47,3 +47,8 @@ function detailsOf(error: unknown): string {
 export function isLeaseNotFound(error: unknown): boolean {
   return grpcCode(error) === grpcStatus.NOT_FOUND && detailsOf(error).includes('lease not found');
 }
+
+/** True for the answer of a member that has no vote yet: it has done nothing. */
+export function isLearnersRefusal(error: unknown): boolean {
+  return detailsOf(error).includes('not supported for learner');
+}

@@ -82,6 +82,14 @@ function partEffects({
       shows: { maxSkew: 2, topologyKey: 'zone', labelSelector: { matchLabels: { 'app.kubernetes.io/instance': 'x' } } },
     },
     priorityClassName: { value: 'high', at: pod('spec.priorityClassName') },
+    podSpec: {
+      value: { hostAliases: [{ ip: '192.0.2.5', hostnames: [`${part.toLowerCase()}.example`] }] },
+      at: pod('spec.hostAliases'),
+      shows: { ip: '192.0.2.5' },
+    },
+    startupProbe: { value: { failureThreshold: 77 }, at: container('startupProbe') },
+    readinessProbe: { value: { successThreshold: 3 }, at: container('readinessProbe') },
+    livenessProbe: { value: { failureThreshold: 66 }, at: container('livenessProbe') },
     podSecurityContext: { value: { fsGroup: 7 }, at: pod('spec.securityContext') },
     securityContext: { value: { readOnlyRootFilesystem: false }, at: container('securityContext') },
     resources: { value: { limits: { cpu: '3' } }, at: container('resources') },
@@ -125,6 +133,8 @@ function partEffects({
   };
 }
 
+const probes = ['startupProbe', 'readinessProbe', 'livenessProbe'];
+
 const workloads: readonly Workload[] = [
   { part: 'apiServer', object: 'Deployment/apiserver', program: 'orch-apiserver', option: '--' },
   {
@@ -132,21 +142,25 @@ const workloads: readonly Workload[] = [
     object: 'Deployment/controller-manager',
     program: 'orch-controller-manager',
     option: '--',
+    without: ['readinessProbe'],
   },
-  { part: 'scheduler', object: 'Deployment/scheduler', program: 'orch-scheduler', option: '--' },
+  {
+    ...{ part: 'scheduler', object: 'Deployment/scheduler', program: 'orch-scheduler', option: '--' },
+    without: ['readinessProbe'],
+  },
   { part: 'etcd', object: 'StatefulSet/etcd', program: 'etcd' },
   {
     ...{ part: 'nodeAgent', object: 'DaemonSet/node-agent', program: 'orch-node', option: '--nodeagent-arg=' },
-    without: ['topologySpreadConstraints'],
+    without: ['topologySpreadConstraints', 'startupProbe', 'livenessProbe'],
   },
   { part: 'ingress', object: 'Deployment/ingress', program: 'orch-ingress', option: '--' },
   {
     ...{ part: 'serviceProxy', object: 'DaemonSet/service-proxy', program: 'orch-proxy', option: '--' },
-    without: ['topologySpreadConstraints'],
+    without: ['topologySpreadConstraints', ...probes],
   },
   {
     ...{ part: 'jobs', object: 'CronJob/certificates', template: 'spec.jobTemplate.spec.template', program: 'orch' },
-    without: ['initContainers', 'sidecars', 'terminationGracePeriodSeconds'],
+    without: ['initContainers', 'sidecars', 'terminationGracePeriodSeconds', ...probes],
   },
 ];
 
@@ -313,6 +327,14 @@ export const scenes: readonly Scene[] = [
         value: 'fast',
         at: 'StatefulSet/etcd spec.volumeClaimTemplates.0.spec.storageClassName',
       },
+      'etcd.storage.labels': {
+        value: { own: 'w' },
+        at: 'StatefulSet/etcd spec.volumeClaimTemplates.0.metadata.labels',
+      },
+      'etcd.storage.annotations': {
+        value: { own: 'x' },
+        at: 'StatefulSet/etcd spec.volumeClaimTemplates.0.metadata.annotations',
+      },
       'etcd.quotaBytes': {
         ...{ value: 2_147_483_648, at: 'ConfigMap/etcd data' },
         shows: { 'etcd.yaml': /^quota-backend-bytes: 2147483648$/m },
@@ -415,6 +437,17 @@ export const scenes: readonly Scene[] = [
       'backup.keep': { value: 3, at: backupArgs, shows: '--keep=3' },
       'backup.resources': { value: { limits: { cpu: '4' } }, at: `${backupPod}.containers.0.resources` },
       'backup.volume.size': { value: '7Gi', at: 'PersistentVolumeClaim/backup spec.resources.requests.storage' },
+      'backup.volume.accessModes': {
+        value: ['ReadWriteMany'],
+        at: 'PersistentVolumeClaim/backup spec.accessModes',
+        shows: 'ReadWriteMany',
+      },
+      'backup.volume.annotations': { value: { own: 'y' }, at: 'PersistentVolumeClaim/backup metadata.annotations' },
+      'backup.volume.subPath': {
+        value: 'a/b',
+        at: `${backupPod}.containers.0.volumeMounts`,
+        shows: { mountPath: '/backups', subPath: 'a/b' },
+      },
       'backup.volume.className': { value: 'slow', at: 'PersistentVolumeClaim/backup spec.storageClassName' },
     },
   },
@@ -460,6 +493,21 @@ export const scenes: readonly Scene[] = [
         value: '7s',
         at: 'ServiceMonitor/scheduler spec.endpoints',
         shows: { interval: '7s' },
+      },
+      'metrics.serviceMonitor.scrapeTimeout': {
+        value: '6s',
+        at: 'ServiceMonitor/scheduler spec.endpoints',
+        shows: { scrapeTimeout: '6s' },
+      },
+      'metrics.serviceMonitor.relabelings': {
+        value: [{ targetLabel: 'team', replacement: 'a' }],
+        at: 'ServiceMonitor/scheduler spec.endpoints',
+        shows: { relabelings: [{ targetLabel: 'team', replacement: 'a' }] },
+      },
+      'metrics.serviceMonitor.metricRelabelings': {
+        value: [{ action: 'drop', sourceLabels: ['__name__'], regex: 'etcd_debugging.*' }],
+        at: 'ServiceMonitor/scheduler spec.endpoints',
+        shows: { metricRelabelings: [{ action: 'drop' }] },
       },
       'metrics.rules.labels': { value: labels, at: 'PrometheusRule/ metadata.labels' },
       'metrics.rules.runbooks': {

@@ -6,13 +6,14 @@ import type { Clock } from '#apimachinery/clock.js';
 import { messageOf } from '#apimachinery/errors/message.js';
 import { etcdAccess } from '#cluster/etcd/access.js';
 import { type EntryStep, entryStep, type ObservedEtcd } from '#cluster/hosted/etcd/entry-plan.js';
+import { outliveKeptData } from '#cluster/hosted/etcd/kept-data.js';
 import type { enterOptions } from '#cluster/hosted/etcd/options.js';
 import { type EtcdPods, etcdPods, numbersBelow, seeMembers, tlsFiles } from '#cluster/hosted/etcd/pods.js';
 import { openWaitingRoom, waitsWithoutData } from '#cluster/hosted/etcd/waiting-room.js';
 import { OptionsError, type OptionValues } from '#daemon/options/option.js';
 import { EtcdAdmin, type EtcdMember } from '#etcd-admin/admin.js';
 
-export type EnterValues = OptionValues<typeof enterOptions>;
+type EnterValues = OptionValues<typeof enterOptions>;
 
 const pauseMs = 1000;
 
@@ -23,9 +24,17 @@ export interface EnterContext {
   readonly signal: AbortSignal;
 }
 
+/** The pods of the options; the number is that of the file, if there is one. Throws an OptionsError. */
+export function enteringPods(values: EnterValues): EtcdPods {
+  return etcdPods({ ...values, replicas: replicasOf(values) });
+}
+
 /** Resolves when etcd may start. Waits without end: the reasons are in the log. Rejects with an OptionsError. */
-export async function enterEtcd(values: EnterValues, { clock, say, signal }: EnterContext): Promise<void> {
-  const pods = etcdPods({ ...values, replicas: replicasOf(values) });
+export async function enterEtcd(
+  values: EnterValues,
+  pods: EtcdPods,
+  { clock, say, signal }: EnterContext,
+): Promise<void> {
   const own = ownOf(values, pods);
   const files = tlsFiles(values);
   let room: (() => Promise<void>) | undefined;
@@ -39,17 +48,20 @@ export async function enterEtcd(values: EnterValues, { clock, say, signal }: Ent
       if (text !== last) say(text);
       last = text;
       if (step.type === 'start' || step.type === 'begin' || step.type === 'join') {
+        if (step.type === 'start') outliveKeptData(values['data-dir']);
         writeConfig(values, pods, own, initialMembers(step, pods, own));
+        // The members have everything, and the volume needs the room.
+        if (step.type === 'join') rmSync(removedData(values), { recursive: true, force: true });
         return;
       }
-      if (step.type === 'discard') setAside(values['data-dir'], '.removed');
+      if (step.type === 'discard') setAside(values['data-dir'], removedData(values));
       else if (step.type !== 'wait') {
         const admin = new EtcdAdmin(etcdAccess({ endpoints: observed.endpoints, ...files }));
         await act(admin, step, pods.peerURL(own))
           .catch((error: unknown) => say(`etcd refuses: ${messageOf(error)}`))
           .finally(() => admin.close());
       }
-      if (!observed.etcd.hasData) room ??= await openWaitingRoom(pods.peerPort, files);
+      if (!observed.etcd.hasData) room ??= await openWaitingRoom(Number(new URL(pods.peerURL(own)).port), files);
       await clock.sleep(pauseMs, signal);
     }
   } finally {
@@ -148,8 +160,12 @@ function writeConfig(values: EnterValues, pods: EtcdPods, own: number, initial: 
   writeFileSync(config, `${JSON.stringify(whole, null, 2)}\n`);
 }
 
-/** Renames a directory, in place of the one that was set aside before. */
-export function setAside(directory: string, suffix: string): void {
-  rmSync(`${directory}${suffix}`, { recursive: true, force: true });
-  if (existsSync(directory)) renameSync(directory, `${directory}${suffix}`);
+function removedData({ 'data-dir': dataDir }: EnterValues): string {
+  return `${dataDir}.removed`;
+}
+
+/** Renames a directory, in place of what was set aside before. */
+function setAside(directory: string, target: string): void {
+  rmSync(target, { recursive: true, force: true });
+  renameSync(directory, target);
 }

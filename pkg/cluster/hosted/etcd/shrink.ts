@@ -1,25 +1,17 @@
 /** Removes members of a control plane's own etcd before their pods stop, one at a time. */
 import { statefulsets } from '#api/apps/v1/resources.gen.js';
-import type { Clock } from '#apimachinery/clock.js';
 import { isNotFound } from '#apimachinery/errors/status.js';
 import type { Client } from '#client/client.js';
 import { etcdAccess } from '#cluster/etcd/access.js';
 import { nextToLeave } from '#cluster/hosted/etcd/entry-plan.js';
 import type { shrinkOptions } from '#cluster/hosted/etcd/options.js';
-import { type EtcdPods, etcdPods, numbersBelow, seeMembers, tlsFiles } from '#cluster/hosted/etcd/pods.js';
+import { type EtcdPods, numbersBelow, seeMembers, tlsFiles } from '#cluster/hosted/etcd/pods.js';
+import type { HostContext } from '#cluster/hosted/host-client.js';
 import { SetupError } from '#cluster/terminal/setup-error.js';
 import type { OptionValues } from '#daemon/options/option.js';
 import { EtcdAdmin, type EtcdMember } from '#etcd-admin/admin.js';
 
-export type ShrinkValues = OptionValues<typeof shrinkOptions>;
-
-export interface ShrinkContext {
-  /** Of the host, which has the StatefulSet. */
-  readonly client: Client;
-  readonly namespace: string;
-  readonly clock: Clock;
-  readonly say: (line: string) => void;
-}
+type ShrinkValues = OptionValues<typeof shrinkOptions>;
 
 const pauseMs = 1000;
 /** Longest time in which the members that stay may get ready, ms. */
@@ -29,9 +21,8 @@ const patienceMs = 120_000;
  * Leaves as many members as the control plane will have pods; nothing to do for as many as now, or for more. Rejects with a
  * SetupError, before the pods stop, when the others would have no majority.
  */
-export async function shrinkEtcd(values: ShrinkValues, context: ShrinkContext): Promise<void> {
+export async function shrinkEtcd(values: ShrinkValues, pods: EtcdPods, context: HostContext): Promise<void> {
   const { client, namespace, clock, say } = context;
-  const pods = etcdPods(values);
   const now = await replicasOf(client, pods.set, namespace);
   if (now <= pods.replicas) {
     say(`${pods.set} has ${now} pods, and will have ${pods.replicas}: no member leaves`);
