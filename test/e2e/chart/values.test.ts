@@ -27,6 +27,12 @@ t.test('the table has every value of the schema', async (t) => {
   );
 });
 
+t.test('the icon is an image in the chart itself', async (t) => {
+  const { icon } = parse(readFileSync(join(chart, 'Chart.yaml'), 'utf8')) as { icon: string };
+  const [, data = ''] = /^data:image\/svg\+xml;base64,(.+)$/.exec(icon) ?? [];
+  t.match(Buffer.from(data, 'base64').toString(), /^<svg xmlns="http:\/\/www.w3.org\/2000\/svg" .*<\/svg>$/);
+});
+
 t.test('values', { skip: noHelm ?? false }, async (t) => {
   const work = t.testdir();
   const rendered: Record<DialectName, Rendered[]> = { kubernetes: [], orch: [] };
@@ -108,6 +114,7 @@ t.test('values that cannot be', { skip: noHelm ?? false }, async (t) => {
     ['restore.backup=latest', /restore.backup/],
     ['backup.enabled=true,backup.s3.bucket=b', /backup.s3.secret is needed/],
     ['apiServer.image.digest=sha256:12', /apiServer.image.digest/],
+    ['apiServer.podSpec.hostNetwork=true', /apiServer.podSpec/],
     ['apiServer.extraEnv[0].value=a', /name is required/],
     ['fullnameOverride=Upper', /fullnameOverride/],
     ['apiServer.extraArgs.a.b=c', /apiServer.extraArgs/],

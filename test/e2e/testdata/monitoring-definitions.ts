@@ -31,6 +31,7 @@ spec:
                     properties:
                       port: { type: string }
                       interval: { type: string, pattern: "^(0|([0-9]+(ms|s|m|h|d|w|y))+)$" }
+                      scrapeTimeout: { type: string, pattern: "^(0|([0-9]+(ms|s|m|h|d|w|y))+)$" }
                       scheme: { type: string }
                       path: { type: string }
                       honorLabels: { type: boolean }
@@ -45,7 +46,8 @@ spec:
                           keySecret: *key
                       relabelings:
                         type: array
-                        items: { type: object, properties: { targetLabel: { type: string }, replacement: { type: string }, action: { type: string }, regex: { type: string } } }
+                        items: &relabeling { type: object, properties: { sourceLabels: { type: array, items: { type: string } }, targetLabel: { type: string }, replacement: { type: string }, action: { type: string }, regex: { type: string } } }
+                      metricRelabelings: { type: array, items: *relabeling }
 ---
 apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
