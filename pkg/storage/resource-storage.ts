@@ -71,6 +71,11 @@ export interface ListOptions {
   readonly startKey?: string;
   /** Filters entries; absent: all. */
   readonly match?: (entry: Entry) => boolean;
+  /**
+   * Filters by the first segment of keys below the prefix: the namespace, or the name of objects without one. Called once
+   * per segment, so that the objects of others are not visited. Absent: all.
+   */
+  readonly admits?: ((segment: string) => boolean) | undefined;
   readonly signal?: Cancellation;
 }
 
@@ -80,7 +85,7 @@ export interface ListResult {
   readonly revision: Revision;
   /** Start of the next page, below the resource's prefix; absent at the end. */
   readonly nextKey?: string;
-  /** Entries after this page; absent with a match or at the end. */
+  /** Entries after this page; absent with a filter or at the end. */
   readonly remaining?: number;
 }
 
@@ -125,7 +130,8 @@ export interface WatchListener {
   ended(failure?: { readonly error: unknown }): void;
 }
 
-export interface ResourceWatch extends AsyncIterable<readonly ResourceEvent[]> {
+/** A watch that passes its events to a listener. */
+export interface FollowedWatch {
   /** Resolves when the watch is established; rejects as its iteration would (410, 429, 504). Optional. */
   opened(): Promise<void>;
   /**
@@ -138,6 +144,8 @@ export interface ResourceWatch extends AsyncIterable<readonly ResourceEvent[]> {
   /** Requests a bookmark soon, outside the `bookmarks` schedule, such as before the time of a request ends. */
   requestBookmark(): void;
 }
+
+export interface ResourceWatch extends FollowedWatch, AsyncIterable<readonly ResourceEvent[]> {}
 
 /** A condition on other keys for a write. */
 export interface WriteCondition {

@@ -68,7 +68,9 @@ export class AggregationProxy {
   }
 
   /** The extension server of the request; undefined: this server answers. */
-  find({ info }: Pick<RequestContext, 'info'>): RemoteService | undefined {
+  find({ info, visible }: Pick<RequestContext, 'info' | 'visible'>): RemoteService | undefined {
+    // The server would answer with all objects.
+    if (visible !== undefined) return undefined;
     const { apiServices } = this.#options;
     const { group, version } = info.resourceRequest ? info : discoveredVersion(info);
     const remote = apiServices.find(group, version);

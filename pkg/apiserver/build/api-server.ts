@@ -182,6 +182,7 @@ export class ApiServer implements Daemon {
     const { aggregation } = endpoints;
     const pipeline = buildPipeline(environment, {
       access,
+      resources: resources.table,
       auditor: this.#auditor,
       metrics: resources.metrics,
       responder,

@@ -30,6 +30,8 @@ import { OptionsError } from '#daemon/options/option.js';
 
 export interface AuthorizationParts {
   readonly authorizer: Authorizer;
+  /** Decides at once and by `rbac` alone, about everything but nodes; undefined with a webhook. */
+  readonly prompt: Authorizer | undefined;
   /** The rules of all modes. */
   readonly rules: RuleResolver;
   /** Present in the RBAC mode. */
@@ -66,10 +68,14 @@ export async function buildAuthorization(
   const privileged = new PrivilegedGroupAuthorizer([dialect.groups.masters]);
   const union = new UnionAuthorizer([privileged, ...modes.map((mode) => mode.authorizer)]);
   const authorizer = new WaitingAuthorizer({ authorizer: union, clock });
+  const withoutNodes = modes.map((mode) => mode.authorizer).filter(({ mode }) => mode !== 'Node');
   const rbac = modes.find((mode) => mode.rbac !== undefined)?.rbac;
   return {
     explainer: rbac && new ReviewExplainer({ dialect, authorizer, index: rbac.index }),
     authorizer,
+    prompt: values['authorization-mode'].includes('Webhook')
+      ? undefined
+      : new UnionAuthorizer([privileged, ...withoutNodes]),
     rules: new UnionResolver(modes.map((mode) => mode.rules)),
     rbac,
     start: async (signal) => {

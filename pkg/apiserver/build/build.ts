@@ -15,7 +15,7 @@ import { buildAdmission } from '#apiserver/build/admission.js';
 import { buildAggregation } from '#apiserver/build/aggregation.js';
 import { buildAudit } from '#apiserver/build/audit.js';
 import { buildAuthentication } from '#apiserver/build/authentication.js';
-import { buildAuthorization } from '#apiserver/build/authorization.js';
+import { type AuthorizationParts, buildAuthorization } from '#apiserver/build/authorization.js';
 import { CompleteApiServer } from '#apiserver/build/complete-api-server.js';
 import type { EndpointParts } from '#apiserver/build/endpoints.js';
 import { buildEnvironment, type ServerEnvironment } from '#apiserver/build/environment.js';
@@ -44,6 +44,7 @@ import { podConnects } from '#apiserver/streaming/pod-connect.js';
 import { podLog } from '#apiserver/streaming/pod-log.js';
 import { proxies } from '#apiserver/streaming/proxies.js';
 import { tokenRequests } from '#apiserver/subresources/service-account-token.js';
+import { Visibility } from '#apiserver/visibility/visibility.js';
 import type { WorkerLink } from '#apiserver/workers/worker-link.js';
 import type { DebugEndpoints } from '#daemon/debugging/debug-endpoints.js';
 import type { Logger } from '#daemon/log/logger.js';
@@ -125,6 +126,7 @@ export async function buildApiServer(setup: ApiServerSetup): Promise<CompleteApi
   const { authenticator, authorities, tokens, audiences, issuer } = authentication;
   const authorization = await buildAuthorization(values, environment, reader);
   const { authorizer } = authorization;
+  const visibility = buildVisibility(environment, authorization, storages);
   const reviews: VirtualResource[] = accessReviews({
     dialect,
     authorizer,
@@ -162,7 +164,7 @@ export async function buildApiServer(setup: ApiServerSetup): Promise<CompleteApi
     options: serving.options,
     dependencies: {
       environment,
-      access: { authenticator, authorizer, audit: await buildAudit(values, environment) },
+      access: { authenticator, authorizer, audit: await buildAudit(values, environment), visibility },
       resources: {
         storages,
         gate,
@@ -235,6 +237,15 @@ function servesStorageVersions(dialect: Dialect, isEnabled: (info: ResourceInfo)
   return schemeFor(dialect).resources.some(
     (info) => info.declaration.resource === storageversions.resource && isEnabled(info),
   );
+}
+
+/** Undefined with an authorizer that is a webhook, which would be called for every namespace. */
+function buildVisibility(
+  { dialect }: ServerEnvironment,
+  { prompt, rbac }: AuthorizationParts,
+  storages: ResourceStorages,
+): Visibility | undefined {
+  return prompt && new Visibility({ dialect, authorizer: prompt, index: rbac?.index, storages });
 }
 
 /** Holds writes until the storage versions are recorded. */

@@ -164,8 +164,9 @@ export class CompleteApiServer implements Daemon {
   }
 
   async #authorize(signal: AbortSignal): Promise<void> {
-    const { authorization, aggregation } = this.#parts;
+    const { authorization, aggregation, dependencies } = this.#parts;
     await Promise.all([authorization.start(signal), aggregation.start(signal)]);
+    await dependencies.access.visibility?.start(signal);
     this.#authorized.resolve();
   }
 

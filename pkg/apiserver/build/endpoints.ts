@@ -92,7 +92,7 @@ function hasPort(host: string): boolean {
 /** The extension API server that serves the request's version; undefined: this server does. */
 export function remoteService(
   aggregation: Aggregation | undefined,
-  context: Pick<RequestContext, 'info' | 'request'>,
+  context: Pick<RequestContext, 'info' | 'request' | 'visible'>,
 ): RemoteService | undefined {
   if (aggregation === undefined || aggregation.apiServices.remotes.size === 0) return undefined;
   return aggregation.proxy.find(context);

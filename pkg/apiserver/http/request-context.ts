@@ -2,6 +2,7 @@
 import type { Cancellation } from '#apimachinery/cancellation.js';
 import type { ApiRequest, UserInfo } from '#apiserver/http/exchange.js';
 import type { RequestInfo } from '#apiserver/http/request-info.js';
+import type { VisibleNamespaces } from '#apiserver/http/visible-namespaces.js';
 
 /** The part of a request's audit event that its stages write. */
 export interface AuditTrail {
@@ -24,6 +25,8 @@ export interface RequestContext {
   readonly info: RequestInfo;
   /** Set by authentication, replaced by impersonation. */
   user: UserInfo;
+  /** Present if the user may see nothing but the objects of these namespaces; only lists and watches heed it. */
+  readonly visible?: VisibleNamespaces | undefined;
   /** Texts for `Warning` headers, in order, without duplicates. */
   readonly warnings: string[];
   readonly auditId: string;

@@ -7,8 +7,21 @@ import type { Follower, ObjectReader } from '#apiserver/objects/object-reader.js
 
 /** Data derived from each object. */
 export interface MirrorHandler<T> {
-  put(object: T, old: T | undefined): void;
-  drop(object: T): void;
+  put?(object: T, old: T | undefined): void;
+  drop?(object: T): void;
+  /** Called before `put` and `drop`, while the mirror has the old state. */
+  changing?(change: MirrorChange<T>): void;
+  /** Called after them. */
+  changed?(change: MirrorChange<T>): void;
+}
+
+export interface MirrorChange<T> {
+  /** Undefined for a new object. */
+  readonly old: T | undefined;
+  /** Undefined for a removed object. */
+  readonly now: T | undefined;
+  /** Resource version of the change; undefined for a removal that was not seen. */
+  readonly version: string | undefined;
 }
 
 export class Mirror<T extends ApiObjectShape> implements Follower<T> {
@@ -48,17 +61,23 @@ export class Mirror<T extends ApiObjectShape> implements Follower<T> {
     const key = keyOf(object);
     const old = this.#objects.get(key);
     if (old === object) return;
+    const change = { old, now: object, version: object.metadata.resourceVersion };
+    this.#handler?.changing?.(change);
     this.#objects.set(key, object);
-    this.#handler?.put(object, old);
+    this.#handler?.put?.(object, old);
+    this.#handler?.changed?.(change);
   }
 
   removed(object: T): void {
     const key = keyOf(object);
-    this.#drop(key, this.#objects.get(key) ?? object);
+    this.#drop(key, this.#objects.get(key) ?? object, object.metadata.resourceVersion);
   }
 
-  #drop(key: string, object: T): void {
+  #drop(key: string, object: T, version?: string): void {
+    const change = { old: object, now: undefined, version };
+    this.#handler?.changing?.(change);
     this.#objects.delete(key);
-    this.#handler?.drop(object);
+    this.#handler?.drop?.(object);
+    this.#handler?.changed?.(change);
   }
 }

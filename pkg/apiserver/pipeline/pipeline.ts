@@ -19,6 +19,7 @@ import type { AuditTrail, RequestContext } from '#apiserver/http/request-context
 import type { AfterTimeout } from '#apiserver/http/request-failures.js';
 import { isLongRunning, type RequestInfo, requestInfo } from '#apiserver/http/request-info.js';
 import type { RequestMetrics } from '#apiserver/http/request-metrics.js';
+import type { VisibleNamespaces } from '#apiserver/http/visible-namespaces.js';
 import type { FlowControl, Leave } from '#apiserver/pipeline/flow-control.js';
 import { impersonate } from '#apiserver/pipeline/impersonation.js';
 import { RequestScope } from '#apiserver/pipeline/request-scope.js';
@@ -49,6 +50,11 @@ export interface PipelineOptions {
   };
   /** True where the endpoint streams the body itself; absent: never. */
   readonly passesOn?: (context: RequestContext) => boolean;
+  /**
+   * The namespaces that a list or watch over all of them answers from; undefined: it is authorized like other requests. Absent:
+   * all are.
+   */
+  readonly visibleTo?: ((context: RequestContext) => VisibleNamespaces | undefined) | undefined;
   /** Time limit of requests that are not long-running. */
   readonly requestTimeoutMs: number;
 }
@@ -236,12 +242,18 @@ export class Pipeline {
   }
 
   #impersonated(scope: RequestScope, endpoint: Endpoint, user: UserInfo, startedMs: number): MaybePromise<ApiResponse> {
-    const { authorizer, dialect, clock, metrics } = this.#options;
+    const { authorizer, dialect, clock, metrics, visibleTo } = this.#options;
     scope.user = user;
     const nowMs = clock.monotonic();
     metrics.filters.impersonation.observe((nowMs - startedMs) / 1000);
     const { audit } = scope;
     const record = audit && ((decision: AuthorizationDecision) => recordDecision(audit, dialect, decision));
+    const visible = visibleTo !== undefined && spans(scope.info) ? visibleTo(scope) : undefined;
+    if (visible !== undefined) {
+      scope.visible = visible;
+      record?.({ decision: 'allow', reason: 'visible namespaces only' });
+      return this.#allowed(scope, endpoint, nowMs);
+    }
     const allowed = authorize(authorizer, attributesOf(scope.info, user), scope.request.url, record);
     return andThen(allowed, () => this.#allowed(scope, endpoint, nowMs));
   }
@@ -292,6 +304,11 @@ export class Pipeline {
     const ms = parseTimeout(text);
     return ms <= 0 ? this.#options.requestTimeoutMs : Math.min(ms, this.#options.requestTimeoutMs);
   }
+}
+
+/** True for lists and watches that name no namespace. */
+function spans({ verb, namespace }: RequestInfo): boolean {
+  return (verb === 'list' || verb === 'watch') && namespace === '';
 }
 
 /** Like `answer.finally(leave)`, with fewer promises. */

@@ -16,6 +16,7 @@ export class RequestScope implements RequestContext, Expiring {
   readonly auditId: string;
   readonly warnings: string[];
   user = anonymous;
+  visible: RequestContext['visible'];
   timings: string[] | undefined;
   webhookMs: RequestContext['webhookMs'];
   responseHeaders: RequestContext['responseHeaders'];

@@ -1,9 +1,10 @@
 import { inSteps, type Steps } from '#apimachinery/async/steps.js';
 import type { TurnQueue } from '#apimachinery/async/turn-queue.js';
 import { mediaTypeOf } from '#apimachinery/codec/negotiate.js';
-import { expired, isExpired } from '#apimachinery/errors/status.js';
+import { expired, isExpired, pathNotFound } from '#apimachinery/errors/status.js';
 import { type Negotiated, type Transform, transforms } from '#apiserver/http/content-negotiation.js';
 import type { ApiResponse } from '#apiserver/http/exchange.js';
+import type { VisibleNamespaces } from '#apiserver/http/visible-namespaces.js';
 import { encodeContinue } from '#apiserver/registry/continue-token.js';
 import { type ListRequest, listRequest } from '#apiserver/registry/list-options.js';
 import type { Operation, RegistryContext } from '#apiserver/registry/operation.js';
@@ -22,7 +23,13 @@ import { protobufItems } from '#apiserver/representation/protobuf-items.js';
 import { gzipHeaders, gzipThresholdBytes, partsResponse } from '#apiserver/representation/streaming.js';
 import { includeObject, rowSteps, tableMembers } from '#apiserver/representation/table.js';
 import type { LargeView } from '#apiserver/resources/large-views.js';
-import { converted, jsonSteps, type ServedResource, scopeOf } from '#apiserver/resources/served-resource.js';
+import {
+  converted,
+  jsonSteps,
+  type ServedResource,
+  scopeOf,
+  spansNamespaces,
+} from '#apiserver/resources/served-resource.js';
 import { type StrategyEnvironment, strategyContext } from '#apiserver/resources/strategy-context.js';
 import { largeBodyBytes, PartsBody, SeparatedParts } from '#http/server/body.js';
 import type { Entry, ListResult } from '#storage/resource-storage.js';
@@ -36,6 +43,7 @@ export async function listObjects(operation: Operation<ListContext>): Promise<Ap
   const { registry, context, resource } = operation;
   const form = negotiateList(operation);
   const { query, namespace } = context.info;
+  const visible = visibleOf(operation);
   const scope = scopeOf(resource, namespace);
   const match = selection(resource, context.info);
   const paged = registry.gate('APIListChunking');
@@ -44,8 +52,9 @@ export async function listObjects(operation: Operation<ListContext>): Promise<Ap
     uncached: registry.settings.isUncached(resource),
     paged,
   });
-  const result = await readPage(resource, scope, request, match, context.signal);
-  return listResponse(operation, { result, form, whole: match === undefined });
+  const result = await readPage(resource, { scope, request, match, visible, signal: context.signal });
+  visible?.sent(result.revision);
+  return listResponse(operation, { result, form, whole: match === undefined && visible === undefined });
 }
 
 /** The requested form; throws 406 if there is none. */
@@ -55,13 +64,24 @@ export function negotiateList(operation: Operation<ListContext>): Negotiated {
   return registry.responder.negotiate(context, transforms, formats);
 }
 
+/** What the request may see. Throws 404 for a resource without namespaces: it was replaced after the authorization. */
+export function visibleOf({ context: { visible }, resource }: Operation<unknown>): VisibleNamespaces | undefined {
+  if (visible !== undefined && !spansNamespaces(resource)) throw pathNotFound();
+  return visible;
+}
+
+interface PageRequest {
+  readonly scope: string;
+  readonly request: ListRequest;
+  readonly match: ((entry: Entry) => boolean) | undefined;
+  readonly visible: VisibleNamespaces | undefined;
+  readonly signal: AbortSignal;
+}
+
 /** Reads one page; an expired continue token gives 410 with a token for an inconsistent continuation. */
 async function readPage(
   resource: ServedResource,
-  scope: string,
-  request: ListRequest,
-  match: ((entry: Entry) => boolean) | undefined,
-  signal: AbortSignal,
+  { scope, request, match, visible, signal }: PageRequest,
 ): Promise<ListResult> {
   const { version, limit, token } = request;
   try {
@@ -72,6 +92,7 @@ async function readPage(
       signal,
       ...(token === undefined ? {} : { startKey: token.startKey }),
       ...(match === undefined ? {} : { match }),
+      ...(visible === undefined ? {} : { admits: (namespace: string) => visible.admits(namespace) }),
     });
   } catch (error) {
     if (token === undefined || !isExpired(error)) throw error;

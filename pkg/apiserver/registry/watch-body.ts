@@ -14,7 +14,7 @@ import { converted, type ServedResource } from '#apiserver/resources/served-reso
 import type { StrategyEnvironment } from '#apiserver/resources/strategy-context.js';
 import { type BodySink, pieces, SourceBody } from '#http/server/body.js';
 import { WatchOverflowError } from '#storage/cache/watcher.js';
-import type { Entry, ResourceEvent, ResourceWatch, WatchListener } from '#storage/resource-storage.js';
+import type { Entry, FollowedWatch, ResourceEvent, WatchListener } from '#storage/resource-storage.js';
 
 /** Dependencies of a watch's body. */
 export type WatchBodyContext = StrategyEnvironment &
@@ -24,7 +24,7 @@ export interface WatchBodyOptions {
   readonly registry: WatchBodyContext;
   readonly resource: ServedResource;
   readonly info: RequestInfo;
-  readonly session: ResourceWatch;
+  readonly session: FollowedWatch;
   /** Aborts to end the session. */
   readonly end: LazyAbort;
   readonly lifetimeMs: number;
@@ -51,7 +51,7 @@ const maxHeldBytes = 4 * 1024 * 1024;
 export class WatchBody extends SourceBody implements WatchListener {
   readonly #registry: WatchBodyContext;
   readonly #resource: ServedResource;
-  readonly #session: ResourceWatch;
+  readonly #session: FollowedWatch;
   readonly #end: LazyAbort;
   readonly #encoder: FrameEncoder;
   readonly #cancellation: Cancellation;

@@ -5,6 +5,7 @@ import { mediaTypeOf } from '#apimachinery/codec/negotiate.js';
 import { isExpired } from '#apimachinery/errors/status.js';
 import { type Negotiated, transforms } from '#apiserver/http/content-negotiation.js';
 import type { ApiResponse } from '#apiserver/http/exchange.js';
+import { visibleOf } from '#apiserver/registry/list.js';
 import { watchRequest } from '#apiserver/registry/list-options.js';
 import type { Operation, RegistryContext } from '#apiserver/registry/operation.js';
 import { onlyField, selection, selectionName } from '#apiserver/registry/selectors.js';
@@ -12,6 +13,7 @@ import { WatchBody, type WatchBodyContext } from '#apiserver/registry/watch-body
 import { includeObject } from '#apiserver/representation/table.js';
 import { type FrameEncoder, jsonFrames, protobufFrames, tableFrames } from '#apiserver/representation/watch-events.js';
 import { checkName, type ServedResource, scopeOf } from '#apiserver/resources/served-resource.js';
+import { VisibleWatch } from '#apiserver/visibility/visible-watch.js';
 import type { ReadVersion } from '#storage/resource-storage.js';
 
 /** Dependencies of opening a watch, besides those of its body. */
@@ -54,7 +56,7 @@ export async function openWatch(operation: Operation<WatchContext>, form: Negoti
     ? await presentVersion(resource, scope, request.version, context.cancellation)
     : request.version;
   const end = new LazyAbort();
-  const session = resource.storage.watch({
+  const all = resource.storage.watch({
     scope,
     version,
     bookmarks,
@@ -63,6 +65,17 @@ export async function openWatch(operation: Operation<WatchContext>, form: Negoti
     ...(match === undefined ? {} : { match, selection: selectionName(resource, context.info) }),
     ...(only === undefined ? {} : { only }),
   });
+  const visible = visibleOf(operation);
+  // A watch that skips its initial events has nothing to resume from.
+  const since =
+    request.skipInitialEvents || sendInitialEvents || version.kind !== 'exact' ? undefined : version.revision;
+  const session =
+    visible === undefined
+      ? all
+      : new VisibleWatch({
+          ...{ visible, session: all, match, since, bookmarks, signal: end, storage: resource.storage },
+          pause: () => registry.turns.bulk.pause(),
+        });
   const { cancellation, info, initialized } = context;
   const body = new WatchBody({
     registry,

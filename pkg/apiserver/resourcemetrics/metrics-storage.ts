@@ -5,6 +5,7 @@ import type { Scraper } from '#apiserver/resourcemetrics/scraper.js';
 import { momentOf, nodeUsage, podUsage, quantitiesOf, type Usage } from '#apiserver/resourcemetrics/usage.js';
 import { EmptyStorage } from '#apiserver/resources/empty-storage.js';
 import { TransientEntry } from '#apiserver/resources/served-resource.js';
+import { firstSegment } from '#storage/cache/listing.js';
 import type { Entry, ListOptions, ListResult, ReadVersion, ResourceStorage } from '#storage/resource-storage.js';
 
 export interface MetricsSources {
@@ -42,11 +43,12 @@ abstract class MetricsStorage extends EmptyStorage {
   }
 
   /** Ignores the limit, like metrics-server. */
-  override async list({ scope, match }: ListOptions): Promise<ListResult> {
+  override async list({ scope, match, admits }: ListOptions): Promise<ListResult> {
     const { scraper, measured } = this.sources;
     await Promise.all([scraper.ensureReadings(), measured.waitReady()]);
     const entries: Entry[] = [];
     for (const object of measured.cachedIn(scope)) {
+      if (admits?.(firstSegment(object.key, measured.prefix)) === false) continue;
       const entry = this.#entry(object.key.slice(measured.prefix.length), object);
       if (entry !== undefined && (match === undefined || match(entry))) entries.push(entry);
     }

@@ -147,6 +147,15 @@ export function scopeOf(resource: ServedResource, namespace: string): string {
   return resource.declaration.namespaced && namespace !== '' ? `${namespace}/` : '';
 }
 
+/** True for resources with something to see in each namespace; the namespaces themselves are among them. */
+export function spansNamespaces({ declaration }: Pick<ServedResource, 'declaration'>): boolean {
+  return declaration.namespaced || isNamespaces(declaration);
+}
+
+export function isNamespaces({ group, resource }: ResourceDeclaration): boolean {
+  return group === 'core' && resource === 'namespaces';
+}
+
 /** The entry as an object of this version. Shared: do not modify. Remote conversions need `converted` first. */
 export function objectOf(resource: ServedResource, entry: Entry): ApiObjectShape {
   return isServedAsStored(resource, entry)

@@ -13,6 +13,14 @@ export interface Selection {
   /** 0: all. */
   readonly limit: number;
   readonly match: ((entry: Entry) => boolean) | undefined;
+  /** Filters by the first segment of keys below the prefix; absent: all. */
+  readonly segments?: SegmentFilter | undefined;
+}
+
+interface SegmentFilter {
+  /** Of all keys; ends with a slash. */
+  readonly prefix: string;
+  readonly admits: (segment: string) => boolean;
 }
 
 /** Common interface of a sorted map and its snapshots. */
@@ -45,7 +53,8 @@ export async function listView(
   selection: Selection,
   yieldTurn: () => Promise<void> | undefined,
 ): Promise<Page> {
-  const { start, end, limit, match } = selection;
+  const { start, end, limit, match, segments } = selection;
+  if (segments !== undefined) return listSegments(view, { ...selection, segments }, yieldTurn);
   // Other long work may have started in the same turn.
   await yieldTurn();
   if (match === undefined) {
@@ -71,6 +80,66 @@ export async function listView(
   return { entries: matching, fetched: candidates.length };
 }
 
+/** Segments between checks for other waiting work. */
+const segmentSlice = 64;
+
+/** Jumps from the keys of one segment to those of the next, and reads those of admitted segments. */
+async function listSegments(
+  view: SortedEntries,
+  selection: Selection & { readonly segments: SegmentFilter },
+  yieldTurn: () => Promise<void> | undefined,
+): Promise<Page> {
+  const { end, limit, match, segments } = selection;
+  const entries: Entry[] = [];
+  let { start } = selection;
+  let fetched = 0;
+  for (let visited = 0; ; visited++) {
+    if (visited % segmentSlice === 0) await yieldTurn();
+    const [first] = view.slice({ start, end }, 1);
+    if (first === undefined) return { entries, fetched };
+    const segment = firstSegment(first.key, segments.prefix);
+    const behind = endOfSegment(first.key, segments.prefix, segment);
+    if (segments.admits(segment)) {
+      const room = limit === 0 ? 0 : limit - entries.length;
+      const range = { start: first.key, end: behind, limit: room, match };
+      const page = await listView(view, range, yieldTurn);
+      fetched += page.fetched;
+      for (const entry of page.entries) entries.push(entry);
+      if (page.next !== undefined) return { entries, fetched, next: page.next };
+      // The next page begins with an admitted segment, if there is one: its first key tells of no other segment.
+      if (limit !== 0 && entries.length === limit) return { entries, fetched, ...nextOf(view, selection, behind) };
+    }
+    start = behind;
+  }
+}
+
+/** The first key from `start` on whose segment is admitted. */
+function nextOf(
+  view: SortedEntries,
+  { end, segments }: Selection & { readonly segments: SegmentFilter },
+  start: string,
+): { readonly next?: string } {
+  for (let from = start; ; ) {
+    const [first] = view.slice({ start: from, end }, 1);
+    if (first === undefined) return {};
+    const segment = firstSegment(first.key, segments.prefix);
+    if (segments.admits(segment)) return { next: first.key };
+    from = endOfSegment(first.key, segments.prefix, segment);
+  }
+}
+
+/** The segment after the prefix: a namespace, or the name of an object without one. */
+export function firstSegment(key: string, prefix: string): string {
+  const slash = key.indexOf('/', prefix.length);
+  return slash < 0 ? key.slice(prefix.length) : key.slice(prefix.length, slash);
+}
+
+/** The first key after those of the segment. */
+function endOfSegment(key: string, prefix: string, segment: string): string {
+  const whole = prefix + segment;
+  return key.length === whole.length ? `${key}\0` : prefixEnd(`${whole}/`);
+}
+
 export interface StoreListing extends Selection {
   readonly store: Store;
   readonly revision: Revision;
@@ -82,7 +151,8 @@ export interface StoreListing extends Selection {
 
 /** A page of the store at exactly `revision`. */
 export async function listStore(listing: StoreListing): Promise<Page> {
-  const { store, end, limit, match, revision, context, cachedAt, signal } = listing;
+  const { store, end, limit, revision, context, cachedAt, signal } = listing;
+  const match = storeMatch(listing);
   const entries: Entry[] = [];
   let start = listing.start;
   let fetched = 0;
@@ -107,6 +177,18 @@ export async function listStore(listing: StoreListing): Promise<Page> {
     if (more <= 0 || last === undefined) return { entries, fetched };
     start = `${last.key}\0`;
   }
+}
+
+/** Both filters in one. */
+function storeMatch({ match, segments }: Selection): Selection['match'] {
+  if (segments === undefined) return match;
+  const { prefix, admits } = segments;
+  let last: { readonly segment: string; readonly admitted: boolean } | undefined;
+  return (entry) => {
+    const segment = firstSegment(entry.key, prefix);
+    if (last?.segment !== segment) last = { segment, admitted: admits(segment) };
+    return last.admitted && match?.(entry) !== false;
+  };
 }
 
 /** Key range of a scope and a start key below the resource's prefix. */

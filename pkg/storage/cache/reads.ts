@@ -88,8 +88,9 @@ export class CacheReads {
 
   async list(options: ListOptions): Promise<ListResult> {
     const { prefix } = this.#options;
-    const { scope, version, limit = 0, startKey, match, signal } = options;
-    const selection = { ...keyRange(prefix, scope, startKey), limit, match };
+    const { scope, version, limit = 0, startKey, match, admits, signal } = options;
+    const segments = admits && { prefix, admits };
+    const selection = { ...keyRange(prefix, scope, startKey), limit, match, segments };
     if (version.kind === 'exact') return this.#exact(selection, version.revision, signal);
     await this.reach(version, signal);
     return this.#fromMemory(selection);

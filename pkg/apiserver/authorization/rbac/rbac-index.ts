@@ -11,9 +11,15 @@ import type {
   Subject,
 } from '#api/rbac/v1/types.gen.js';
 import { keyOf } from '#apimachinery/object-key.js';
+import {
+  changeOfBinding,
+  changeOfRole,
+  type PermissionChange,
+  type PermissionFollower,
+} from '#apiserver/authorization/rbac/permission-changes.js';
 import { isGroupKey, type SubjectKey, subjectKey, userKeys } from '#apiserver/authorization/rbac/subjects.js';
 import type { UserInfo } from '#apiserver/http/exchange.js';
-import { Mirror } from '#apiserver/objects/object-mirror.js';
+import { Mirror, type MirrorChange, type MirrorHandler } from '#apiserver/objects/object-mirror.js';
 import type { ObjectReader } from '#apiserver/objects/object-reader.js';
 
 export interface RbacObjects {
@@ -38,8 +44,9 @@ class BindingIndex<B extends Binding> {
   /** Namespace → subject → bindings; the namespace is empty for cluster bindings. */
   readonly #namespaces = new Map<string, Map<SubjectKey, BoundByKey<B>>>();
 
-  constructor() {
+  constructor(observer: Pick<MirrorHandler<B>, 'changing' | 'changed'>) {
     this.mirror = new Mirror<B>({
+      ...observer,
       put: (binding, old) => {
         if (old !== undefined) this.#drop(old);
         this.#put(binding);
@@ -124,10 +131,13 @@ export interface AppliedRules {
 }
 
 export class RbacIndex {
-  readonly #roles = new Mirror<Role>();
-  readonly #clusterRoles = new Mirror<ClusterRole>();
-  readonly #bindings = new BindingIndex<RoleBinding>();
-  readonly #clusterBindings = new BindingIndex<ClusterRoleBinding>();
+  readonly #roles = new Mirror<Role>(this.#observed((change) => changeOfRole(change, this.#bindings.mirror.values())));
+  readonly #clusterRoles = new Mirror<ClusterRole>(
+    this.#observed((change) => changeOfRole(change, this.#allBindings())),
+  );
+  readonly #bindings = new BindingIndex<RoleBinding>(this.#observed(changeOfBinding));
+  readonly #clusterBindings = new BindingIndex<ClusterRoleBinding>(this.#observed(changeOfBinding));
+  #follower: PermissionFollower | undefined;
 
   /** Follows the four resources; resolves when the caches are filled. */
   async start(reader: ObjectReader, signal: AbortSignal): Promise<void> {
@@ -137,6 +147,33 @@ export class RbacIndex {
       this.#bindings.mirror.start(reader, rolebindings, signal),
       this.#clusterBindings.mirror.start(reader, clusterrolebindings, signal),
     ]);
+  }
+
+  /** Informs the follower of changes of rights from now on; there is one follower. */
+  follow(follower: PermissionFollower): void {
+    this.#follower = follower;
+  }
+
+  /** Passes a mirror's changes on to the follower. */
+  #observed<T>(
+    read: (change: MirrorChange<T>) => PermissionChange | undefined,
+  ): Pick<MirrorHandler<T>, 'changing' | 'changed'> {
+    let current: PermissionChange | undefined;
+    return {
+      changing: (change) => {
+        current = this.#follower && read(change);
+        if (current !== undefined) this.#follower?.changing(current);
+      },
+      changed: () => {
+        if (current !== undefined) this.#follower?.changed(current);
+        current = undefined;
+      },
+    };
+  }
+
+  *#allBindings(): Iterable<Binding> {
+    yield* this.#bindings.mirror.values();
+    yield* this.#clusterBindings.mirror.values();
   }
 
   /** All roles and bindings. */
