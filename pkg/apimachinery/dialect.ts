@@ -215,6 +215,8 @@ function makeDialect(w: Words) {
     serviceAccountPath: `/var/run/secrets/${w.label}/serviceaccount`,
     /** Prefix of the node agent's labels on sandboxes and containers. */
     runtimeLabelPrefix: `io.${w.reverse}`,
+    /** Prefix of the annotations that control simulated pods, with its slash. */
+    simulationPrefix: `sim.${w.label}/`,
     bookmarkAnnotation: `${w.api}/initial-events-end`,
     labels: {
       hostname: `${w.label}/hostname`,

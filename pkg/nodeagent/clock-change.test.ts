@@ -8,7 +8,7 @@ import { VirtualClock } from '#client/testing/virtual-clock.js';
 import { newSimulatedRuntime, startAgent, testPod, testResources } from '#nodeagent/testing/agent-fixture.js';
 
 const dayMs = 86_400_000;
-const prefix = 'simulation.orch.io/';
+const prefix = 'sim.orch.io/';
 const main = { name: 'main', image: 'docker.io/test/app:1.0' };
 const probe = { httpGet: { path: '/', port: 80 }, periodSeconds: 5, failureThreshold: 2 };
 
@@ -26,7 +26,7 @@ const scenario = [
       },
     ],
   }),
-  testPod('sick', { containers: [{ ...main, livenessProbe: probe }] }, { [`${prefix}unready-after`]: '30s' }),
+  testPod('sick', { containers: [{ ...main, livenessProbe: probe }] }, { [`${prefix}unhealthy-after`]: '30s' }),
   testPod('short', { activeDeadlineSeconds: 300, containers: [main] }),
 ];
 

@@ -132,6 +132,14 @@ export async function composeAgent(
     ...{ nodeEvents: events, pressures, devices: deviceParts?.devices },
     closed: () => shutdown?.refusal,
   });
+  deps.simulation?.connectAgent({
+    pod: ({ namespace, name, uid }) => podParts.manager.find(namespace, name, uid),
+    warn(pod, reason, message) {
+      const { namespace, name } = pod.metadata;
+      log.warn({ namespace, name, reason }, message);
+      podParts.events.pod(pod, 'Warning', reason, message);
+    },
+  });
   const reclaim: ReclaimParts = composeReclaim(values, deps, {
     ...{ ...podParts, observer, machine, metrics, nodeEvents: events },
     onPressure: () => registrar.poke(),

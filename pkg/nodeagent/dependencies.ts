@@ -1,5 +1,6 @@
 /** Dependencies of a node agent. */
 import type { Registry } from 'prom-client';
+import type { Pod } from '#api/core/v1/types.gen.js';
 import type { Clock } from '#apimachinery/clock.js';
 import type { Client } from '#client/client.js';
 import type { EventRecorder } from '#client/events/recorder.js';
@@ -15,6 +16,14 @@ import type { Checker } from '#nodeagent/probes/checker.js';
 import type { AgentServerFactory } from '#nodeagent/server/agent-server.js';
 import type { ShutdownSettings } from '#nodeagent/shutdown/groups.js';
 import type { Logind } from '#nodeagent/shutdown/logind.js';
+
+/** What a simulated runtime uses of its agent, beyond the runtime's interface. */
+export interface SimulatedRuntimeAgent {
+  /** The pod as it is now; undefined if the node does not have it. */
+  pod(metadata: { readonly namespace: string; readonly name: string; readonly uid: string }): Pod | undefined;
+  /** Records a warning event of the pod, and logs it. */
+  warn(pod: Pod, reason: string, message: string): void;
+}
 
 export interface NodeAgentDependencies {
   /** Started and stopped by the caller; the node agents of a process may share it and its watches. */
@@ -48,6 +57,8 @@ export interface NodeAgentDependencies {
   readonly objectClient?: Client;
   /** Default: writes events to the API. */
   readonly recorder?: EventRecorder;
+  /** A simulated runtime, which behaves by the pods' specification; absent: a real one. */
+  readonly simulation?: { connectAgent(agent: SimulatedRuntimeAgent): void };
   /** Without an API: the node is not registered, and runs static pods only. */
   readonly isStandalone?: boolean;
   /** Registry of the agent's metrics; one agent per registry. */

@@ -142,7 +142,7 @@ t.test('a soft threshold leaves pods their grace period', async (t) => {
     '--eviction-max-pod-grace-period=20',
   ]);
   const { clock, status, machine, condition, runtime, until, api } = agent;
-  const pod = testPod('p', { terminationGracePeriodSeconds: 300 }, { 'simulation.orch.io/stop-latency': 'never' });
+  const pod = testPod('p', { terminationGracePeriodSeconds: 300 }, { 'sim.orch.io/stop-latency': 'never' });
   api.seed(pods, pod);
   await until(() => status('p')?.phase === 'Running');
   machine.short = { memoryAvailableBytes: 512 * Mi };
@@ -161,7 +161,7 @@ t.test('a soft threshold leaves pods their grace period', async (t) => {
 t.test('a pod that is being deleted is ended sooner when memory is short', async (t) => {
   const agent = await shortAgent(t);
   const { api, clock, status, until, machine } = agent;
-  api.seed(pods, testPod('p', { terminationGracePeriodSeconds: 300 }, { 'simulation.orch.io/stop-latency': 'never' }));
+  api.seed(pods, testPod('p', { terminationGracePeriodSeconds: 300 }, { 'sim.orch.io/stop-latency': 'never' }));
   await until(() => status('p')?.phase === 'Running');
   await api.client.resource(pods).delete('p', { namespace: 'default', gracePeriodSeconds: 300 });
   await clock.advance(5000);
@@ -203,7 +203,7 @@ t.test('disk pressure removes the containers of ended pods before it evicts any'
     testPod(
       'done',
       { restartPolicy: 'Never', containers: [{ name: 'done', image: 'docker.io/test/app:1.0' }] },
-      { 'simulation.orch.io/exit-after': '1s' },
+      { 'sim.orch.io/exit-after': '1s' },
     ),
   );
   agent.start('p');
@@ -231,7 +231,7 @@ t.test('dead runs of a container are collected by the options', async (t) => {
       testPod(
         'p',
         { containers: [{ name: 'p', image: 'docker.io/test/app:1.0' }] },
-        { 'simulation.orch.io/exit-after': '1s' },
+        { 'sim.orch.io/exit-after': '1s' },
       ),
     );
     await agent.until(() => (agent.main('p')?.restartCount ?? 0) >= 4);

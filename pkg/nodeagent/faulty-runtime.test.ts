@@ -68,7 +68,7 @@ t.test('a container without a readable status hides no other', async (t) => {
   };
   api.seed(pods, testPod('first'));
   await until(() => unreadableID !== '');
-  api.seed(pods, testPod('second', { restartPolicy: 'Never' }, { 'simulation.orch.io/exit-after': '20s' }));
+  api.seed(pods, testPod('second', { restartPolicy: 'Never' }, { 'sim.orch.io/exit-after': '20s' }));
   await until(() => status('second')?.phase === 'Succeeded');
   t.equal(status('first')?.phase, 'Pending', 'no status is invented');
   unreadableID = '';
@@ -199,7 +199,7 @@ t.test("a pod's end is reported before its sandbox has stopped", async (t) => {
     new Promise((resolve, reject) => {
       stop = () => real.stopPodSandbox(id).then(resolve, reject);
     });
-  const prefix = `simulation.${orchDialect.labelDomain}`;
+  const prefix = `sim.${orchDialect.labelDomain}`;
   const ends = { [`${prefix}/exit-after`]: '1s', [`${prefix}/exit-code`]: '4' };
   api.seed(pods, testPod('brief', { restartPolicy: 'Never' }, ends));
   await until(() => api.get(pods, 'default/brief')?.status?.phase === 'Failed');

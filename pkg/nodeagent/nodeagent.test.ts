@@ -7,7 +7,7 @@ import { SimulatedMachine } from '#nodeagent/simulated/node.js';
 import { nodeName, startAgent, testPod } from '#nodeagent/testing/agent-fixture.js';
 import { virtualAgent } from '#nodeagent/testing/virtual-agent.js';
 
-const prefix = 'simulation.orch.io/';
+const prefix = 'sim.orch.io/';
 const image = 'docker.io/test/app:1.0';
 
 const command = (...words: string[]): Partial<PodSpec> => ({ containers: [{ name: 'main', image, command: words }] });
@@ -204,7 +204,7 @@ t.test('probes determine readiness and restarts', async (t) => {
   await until(() => isTrue('slow', 'Ready'));
   api.seed(
     pods,
-    testPod('sick', { containers: [{ ...container, livenessProbe: probe }] }, { [`${prefix}unready-after`]: '30s' }),
+    testPod('sick', { containers: [{ ...container, livenessProbe: probe }] }, { [`${prefix}unhealthy-after`]: '30s' }),
   );
   await until(() => main('sick')?.restartCount === 1 && main('sick')?.state?.running !== undefined);
   await pass(100);

@@ -7,7 +7,7 @@ import type { Checker } from '#nodeagent/probes/checker.js';
 import { startAgent, testPod } from '#nodeagent/testing/agent-fixture.js';
 import { virtualAgent } from '#nodeagent/testing/virtual-agent.js';
 
-const prefix = 'simulation.orch.io/';
+const prefix = 'sim.orch.io/';
 const image = 'docker.io/test/app:1.0';
 
 t.test('a failing sandbox is retried every ten seconds, whatever else happens', async (t) => {

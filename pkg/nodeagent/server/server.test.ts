@@ -45,7 +45,7 @@ t.test('serves pods, logs and sessions of a simulated node', async (t) => {
     testPod(
       'waiting',
       { containers: [{ name: 'main', image: 'docker.io/test/none:1.0' }] },
-      { 'simulation.orch.io/pull-failure': 'no such image' },
+      { 'sim.orch.io/pull-failure': 'no such image' },
     ),
   );
   const phase = (name: string) => api.get(pods, `default/${name}`)?.status?.phase;

@@ -1,64 +1,157 @@
 /**
- * Annotations that control simulated pods: `simulation.<label domain>/<name>`, or `simulation.<label
- * domain>/<name>.<container>` for one container:
- *
- * | name | value | effect |
- * |---|---|---|
- * | `sandbox-latency` | duration | the sandbox takes this long to start |
- * | `sandbox-failure` | message | the sandbox does not start |
- * | `pull-latency` | duration | pulling its images takes this long |
- * | `pull-failure` | message | pulling its images fails |
- * | `create-failure` | message | the container cannot be created |
- * | `start-latency` | duration | the container takes this long to start |
- * | `start-failure` | message | the container cannot be started |
- * | `exit-after` | duration | the container exits this long after its start |
- * | `exit-code` | 0–255 | … with this code (default 0) |
- * | `exit-reason` | text | … with this reason, such as `OOMKilled` |
- * | `stop-latency` | duration | the container takes this long to end after SIGTERM; `never` waits for SIGKILL |
- * | `ready-after` | duration | probes fail until this long after the start |
- * | `unready-after` | duration | probes fail from this long after the start |
- * | `log-every` | duration | the container writes a line this often |
- *
- * Durations are Go's (`1.5s`, `200ms`, `2m`).
+ * How one simulated pod behaves: the settings of its annotations, `sim.<label domain>/<name>` or, for one container,
+ * `sim.<label domain>/<name>.<container>`, and of the rules that match it. `settings/table.ts` lists them.
  */
+import type { Pod } from '#api/core/v1/types.gen.js';
+import { withDefaultTag } from '#nodeagent/images/puller.js';
+import { matchesContainer, matchesPod, ownerKind, type SimulationRule } from '#nodeagent/simulated/settings/rules.js';
+import { isSetting, type SettingName, type SettingValue, settingTable } from '#nodeagent/simulated/settings/table.js';
+import { type UsageProfile, usesRequest } from '#nodeagent/simulated/settings/usage.js';
+import { SettingError } from '#nodeagent/simulated/settings/values.js';
 
-const units: Readonly<Record<string, number>> = {
-  ns: 1e-6,
-  us: 1e-3,
-  µs: 1e-3,
-  ms: 1,
-  s: 1000,
-  m: 60_000,
-  h: 3_600_000,
-};
+/** A pod as far as the runtime is told of it. */
+export interface SimulatedPod {
+  readonly namespace: string;
+  readonly name: string;
+  readonly uid: string;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly annotations: Readonly<Record<string, string>>;
+  /** Absent if only the runtime's interface tells of the pod. */
+  readonly pod: Pod | undefined;
+}
 
-/** Milliseconds of a Go duration; undefined if invalid. */
-function parseDuration(text: string): number | undefined {
-  if (!/^([0-9]+(\.[0-9]*)?(ns|us|\u00b5s|ms|s|m|h))+$/.test(text)) return text === '0' ? 0 : undefined;
-  let total = 0;
-  for (const [, amount = '0', unit = 's'] of text.matchAll(/([0-9.]+)(ns|us|\u00b5s|ms|s|m|h)/g)) {
-    total += Number(amount) * (units[unit] ?? 0);
-  }
-  return total;
+interface PodContainer {
+  readonly name: string;
+  readonly image: string;
+  readonly isInit: boolean;
+  readonly requests: Readonly<Record<string, string>>;
+  readonly ports: readonly number[];
+  readonly isProbed: boolean;
 }
 
 export class Behaviour {
-  readonly #annotations: Readonly<Record<string, string>>;
-  readonly #prefix: string;
+  /** What is wrong with the annotations, as sentences. */
+  readonly problems: readonly string[];
+  readonly #given: ReadonlyMap<string, unknown>;
+  readonly #rules: readonly SimulationRule[];
+  readonly #containers: ReadonlyMap<string, PodContainer>;
+  readonly #owner: string;
 
-  constructor(annotations: Readonly<Record<string, string>>, labelDomain: string) {
-    this.#annotations = annotations;
-    this.#prefix = `simulation.${labelDomain}/`;
+  /** `prefix`: of annotations, with its slash. */
+  constructor(pod: SimulatedPod, rules: readonly SimulationRule[], prefix: string) {
+    const owner = ownerKind(pod.pod);
+    this.#owner = owner;
+    this.#rules = rules.filter((rule) => matchesPod(rule, { ...pod, owner }));
+    this.#containers = containersOf(pod.pod);
+    const problems: string[] = [];
+    this.#given = this.#parse(pod.annotations, prefix, problems);
+    problems.push(...this.#idle(prefix));
+    this.problems = problems;
   }
 
-  text(name: string, container?: string): string | undefined {
-    const specific = container === undefined ? undefined : this.#annotations[`${this.#prefix}${name}.${container}`];
-    return specific ?? this.#annotations[`${this.#prefix}${name}`];
+  /** Undefined if neither an annotation nor a rule sets it. */
+  get<K extends SettingName>(name: K, container?: string): SettingValue<K> | undefined {
+    const own = container === undefined ? undefined : this.#given.get(`${name}.${container}`);
+    return (own ?? this.#given.get(name) ?? this.#ruled(name, container)) as SettingValue<K> | undefined;
   }
 
-  /** Milliseconds; undefined if absent or invalid. */
-  duration(name: string, container?: string): number | undefined {
-    const text = this.text(name, container);
-    return text === undefined ? undefined : parseDuration(text);
+  get isOfJob(): boolean {
+    return this.#owner === 'Job';
   }
+
+  /** Whether a container without a known program ends by itself: those of Jobs, and init containers. */
+  endsByItself(container: string): boolean {
+    return this.isOfJob || this.#containers.get(container)?.isInit === true;
+  }
+
+  /** The container's request of CPU or memory; undefined without one. */
+  request(container: string, resource: 'cpu' | 'memory'): string | undefined {
+    return this.#containers.get(container)?.requests[resource];
+  }
+
+  /** The name of the container that declares the port; of several containers without it, the first. */
+  containerAt(port: number): string | undefined {
+    const main = [...this.#containers.values()].filter(({ isInit }) => !isInit);
+    return (main.find(({ ports }) => ports.includes(port)) ?? main[0])?.name;
+  }
+
+  /** Names of the containers with this image. */
+  containersWith(image: string): readonly string[] {
+    return [...this.#containers.values()]
+      .filter((each) => withDefaultTag(each.image) === image)
+      .map(({ name }) => name);
+  }
+
+  /** Images of containers whose pull fails, perhaps only at first. */
+  imagesThatFail(): readonly string[] {
+    return [...this.#containers.values()]
+      .filter(({ name }) => this.get('pull-failure', name) !== undefined)
+      .map(({ image }) => image);
+  }
+
+  #ruled(name: SettingName, container: string | undefined): unknown {
+    const of =
+      container === undefined ? undefined : (this.#containers.get(container) ?? { name: container, image: '' });
+    return this.#rules.find((rule) => rule.settings.has(name) && matchesContainer(rule, of))?.settings.get(name);
+  }
+
+  #parse(annotations: SimulatedPod['annotations'], prefix: string, problems: string[]): Map<string, unknown> {
+    const given = new Map<string, unknown>();
+    for (const [key, text] of Object.entries(annotations)) {
+      if (!key.startsWith(prefix)) continue;
+      const [name = '', ...rest] = key.slice(prefix.length).split('.');
+      const container = rest.length === 0 ? undefined : rest.join('.');
+      const refuse = (why: string) => problems.push(`annotation ${key}: ${why}`);
+      if (!isSetting(name)) refuse(`there is no such setting; there are ${Object.keys(settingTable).join(', ')}`);
+      else if (container !== undefined && !settingTable[name].ofContainers)
+        refuse('is of whole pods, not of a container');
+      else if (container !== undefined && this.#containers.size > 0 && !this.#containers.has(container))
+        refuse(`the pod has no container ${container}`);
+      else {
+        try {
+          given.set(key.slice(prefix.length), settingTable[name].parse(text));
+        } catch (error) {
+          if (!(error instanceof SettingError)) throw error;
+          refuse(error.message);
+        }
+      }
+    }
+    return given;
+  }
+
+  /** Settings without effect. */
+  #idle(prefix: string): string[] {
+    const problems: string[] = [];
+    for (const { name, isInit, requests, isProbed } of this.#containers.values()) {
+      for (const setting of ['cpu', 'cpu-shared', 'memory'] as const) {
+        const profile: UsageProfile | undefined = this.get(setting, name);
+        const resource = setting === 'memory' ? 'memory' : 'cpu';
+        if (profile !== undefined && usesRequest(profile) && requests[resource] === undefined)
+          problems.push(`${prefix}${setting}: container ${name} has no ${resource} request of which to use a share`);
+      }
+      const delays = (['ready-after', 'unready-after', 'unhealthy-after'] as const).filter(
+        (setting) => this.get(setting, name) !== undefined,
+      );
+      if (delays.length > 0 && !isProbed && !isInit)
+        problems.push(`${prefix}${delays[0]}: has no effect, since container ${name} has no probe`);
+    }
+    return problems;
+  }
+}
+
+function containersOf(pod: Pod | undefined): Map<string, PodContainer> {
+  const { initContainers = [], containers = [] } = pod?.spec ?? {};
+  return new Map(
+    [...initContainers, ...containers].map((container, i) => [
+      container.name,
+      {
+        name: container.name,
+        image: container.image ?? '',
+        isInit: i < initContainers.length,
+        requests: container.resources?.requests ?? {},
+        ports: (container.ports ?? []).map(({ containerPort }) => containerPort),
+        isProbed: (container.readinessProbe ?? container.livenessProbe ?? container.startupProbe) !== undefined,
+      },
+    ]),
+  );
 }

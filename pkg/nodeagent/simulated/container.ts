@@ -1,4 +1,4 @@
-/** One simulated container: created → running → exited, controlled by its program and its pod's annotations. */
+/** One simulated container: created → running → exited, controlled by its program and its pod's behaviour. */
 import { type Clock, formatTime, type Timer } from '#apimachinery/clock.js';
 import type {
   Container,
@@ -10,16 +10,26 @@ import type {
 import { CRIError } from '#nodeagent/cri/errors.js';
 import { Attachments } from '#nodeagent/simulated/attachments.js';
 import type { Behaviour } from '#nodeagent/simulated/behaviour.js';
+import { ContainerUsage } from '#nodeagent/simulated/container-usage.js';
 import type { SimulatedLogFiles } from '#nodeagent/simulated/log-files.js';
 import { type Program, programOf } from '#nodeagent/simulated/programs.js';
+import { ofAttempt } from '#nodeagent/simulated/settings/values.js';
+import type { Simulation } from '#nodeagent/simulated/simulation.js';
 
 /** Exit codes after SIGKILL and SIGTERM. */
 const killedCode = 137;
 const terminatedCode = 143;
+const outOfMemory = 'OOMKilled';
+const mostStartLines = 10_000;
 
 export interface ContainerContext {
   readonly clock: Clock;
-  readonly behaviour: Behaviour;
+  /** The behaviour of its pod at this moment. */
+  readonly behaviour: () => Behaviour;
+  readonly simulation: Simulation;
+  /** UIDs of the pod and of its controller, if it has one. */
+  readonly podUID: string;
+  readonly controllerUID: string | undefined;
   readonly logs: SimulatedLogFiles;
   readonly hostname: string;
   /** Directory of the sandbox's logs; empty for none. */
@@ -43,7 +53,11 @@ export class SimulatedContainer {
   #finishedAt = 0;
   #exitCode = 0;
   #reason = '';
-  #timers: Timer[] = [];
+  #message = '';
+  /** Starts of this container before this one: those of its pod, or those in all pods of its Job. */
+  #attempt: number;
+  readonly #timers = new Set<Timer>();
+  readonly #usage: ContainerUsage;
   /** Attach sessions; created at the container's start. */
   #attachments: Attachments | undefined;
 
@@ -53,6 +67,12 @@ export class SimulatedContainer {
     this.config = config;
     this.#context = context;
     this.#createdAt = context.clock.now();
+    this.#attempt = config.metadata.attempt;
+    this.#usage = new ContainerUsage({
+      ...context,
+      container: config.metadata.name,
+      memoryLimitBytes: config.linux.resources.memoryLimitInBytes ?? 0,
+    });
   }
 
   get state(): ContainerState {
@@ -79,11 +99,12 @@ export class SimulatedContainer {
   }
 
   async start(): Promise<void> {
-    const { behaviour, clock } = this.#context;
+    const { clock, simulation, podUID } = this.#context;
+    const behaviour = this.#context.behaviour();
     const name = this.config.metadata.name;
     this.#requireCreated();
     if (this.#isStarting) throw new CRIError('Unknown', `container ${this.id} is already in starting state`);
-    const latency = behaviour.duration('start-latency', name) ?? 0;
+    const latency = behaviour.get('start-latency', name) ?? 0;
     if (latency > 0) {
       this.#isStarting = true;
       await clock.sleep(latency);
@@ -91,8 +112,9 @@ export class SimulatedContainer {
       // The container may have ended meanwhile.
       this.#requireCreated();
     }
-    const failure = behaviour.text('start-failure', name);
-    if (failure !== undefined) {
+    const failure = behaviour.get('start-failure', name);
+    const times = behaviour.get('start-failure-times', name) ?? Infinity;
+    if (failure !== undefined && simulation.count(`start ${podUID} ${name}`) < times) {
       this.#startedAt = clock.now();
       this.#finish(128, 'StartError');
       throw new CRIError('Unknown', failure);
@@ -100,23 +122,58 @@ export class SimulatedContainer {
     this.#state = 'CONTAINER_RUNNING';
     this.#startedAt = clock.now();
     this.#runsSince = clock.monotonic();
+    this.#run(behaviour);
+    this.#context.onChange();
+  }
+
+  #run(behaviour: Behaviour): void {
+    const name = this.config.metadata.name;
+    this.#attempt = this.#countAttempt(behaviour);
+    this.#usage.started();
     const program = this.program([...this.config.command, ...this.config.args]);
     this.#write(program);
-    this.#repeat(behaviour.duration('log-every', name));
+    const lines = (behaviour.get('log', name) ?? '').replace(/\n$/, '').split('\n').slice(0, mostStartLines);
+    const stream = behaviour.get('log-stream', name) ?? 'stdout';
+    if (lines.length > 1 || lines[0] !== '') for (const line of lines) this.log(stream, line);
+    this.#repeat(behaviour, stream);
     const { stdin, stdinOnce } = this.config;
     // Without standard input, a program reads its end at once.
     const readsInput = program.copiesInput && stdin;
-    const exitAfter = behaviour.duration('exit-after', name) ?? (readsInput ? undefined : program.exitAfterMs);
-    const exit = () =>
-      this.#finish(Number(behaviour.text('exit-code', name) ?? program.exitCode), behaviour.text('exit-reason', name));
-    if (exitAfter !== undefined) this.#timers.push(clock.setTimer(exit, exitAfter));
+    const code = ofAttempt(behaviour.get('exit-code', name), this.#attempt);
+    const endsAlone = code !== undefined || (behaviour.endsByItself(name) && program.isEndless !== true);
+    const ownEnd = program.exitAfterMs ?? (endsAlone ? 0 : undefined);
+    const exitAfter = ofAttempt(behaviour.get('exit-after', name), this.#attempt) ?? (readsInput ? undefined : ownEnd);
+    const exit = () => {
+      this.#message = behaviour.get('exit-message', name) ?? '';
+      this.#finish(code ?? program.exitCode, behaviour.get('exit-reason', name));
+    };
+    this.#after(exitAfter, exit);
+    const oomAfter = ofAttempt(behaviour.get('oom-after', name), this.#attempt) ?? this.#usage.outOfMemoryAfterMs();
+    this.#after(oomAfter, () => this.#finish(killedCode, outOfMemory));
     this.#attachments = new Attachments({
       copiesInput: readsInput,
       stdinOnce,
       log: (line) => this.#append('stdout', line),
-      onInputEnd: () => this.#timers.push(clock.setTimer(exit, program.exitAfterMs ?? 0)),
+      onInputEnd: () => this.#after(program.exitAfterMs ?? 0, exit),
     });
-    this.#context.onChange();
+  }
+
+  /** Pods of a Job that fails are replaced, so its attempts are counted over them. */
+  #countAttempt(behaviour: Behaviour): number {
+    const { simulation, controllerUID } = this.#context;
+    const { name, attempt } = this.config.metadata;
+    if (controllerUID === undefined || !behaviour.isOfJob) return attempt;
+    return simulation.count(`attempt ${controllerUID} ${name}`);
+  }
+
+  /** Runs `work` while the container runs; an absent or infinite time never comes. */
+  #after(ms: number | undefined, work: () => void): void {
+    if (ms === undefined || ms === Infinity) return;
+    const timer = this.#context.clock.setTimer(() => {
+      this.#timers.delete(timer);
+      work();
+    }, ms);
+    this.#timers.add(timer);
   }
 
   /** Throws CRIError if it was started before. */
@@ -129,17 +186,14 @@ export class SimulatedContainer {
   stop(timeoutSeconds: number): Promise<void> {
     if (this.#state === 'CONTAINER_CREATED') this.#finish(terminatedCode, 'Error');
     if (this.#state !== 'CONTAINER_RUNNING') return Promise.resolve();
-    const { behaviour, clock } = this.#context;
-    const name = this.config.metadata.name;
     const graceMs = timeoutSeconds * 1000;
-    const latency =
-      behaviour.text('stop-latency', name) === 'never' ? Infinity : (behaviour.duration('stop-latency', name) ?? 0);
+    const latency = this.#context.behaviour().get('stop-latency', this.config.metadata.name) ?? 0;
     const obeys = latency < graceMs || (latency === 0 && graceMs > 0);
     const delay = obeys ? latency : graceMs;
     const code = obeys ? terminatedCode : killedCode;
     const exited = new Promise<void>((resolve) => this.#exitWaiters.push(resolve));
     if (delay === 0) this.#finish(code);
-    else this.#timers.push(clock.setTimer(() => this.#finish(code), delay));
+    else this.#after(delay, () => this.#finish(code));
     return exited;
   }
 
@@ -150,7 +204,8 @@ export class SimulatedContainer {
   #finish(code: number, reason?: string): void {
     if (this.#state === 'CONTAINER_EXITED') return;
     for (const timer of this.#timers) timer.cancel();
-    this.#timers = [];
+    this.#timers.clear();
+    if (this.#state === 'CONTAINER_RUNNING') this.#usage.ended();
     this.#state = 'CONTAINER_EXITED';
     this.#exitCode = code;
     this.#reason = reason ?? (code === 0 ? 'Completed' : 'Error');
@@ -183,15 +238,40 @@ export class SimulatedContainer {
     this.#context.logs.append(this.logPath, { time, stream, text });
   }
 
-  #repeat(everyMs: number | undefined): void {
-    if (everyMs === undefined || everyMs <= 0) return;
+  /** Writes a line at once and then at each interval. `{n}` of its text is the number of lines before. */
+  #repeat(behaviour: Behaviour, stream: 'stdout' | 'stderr'): void {
+    const name = this.config.metadata.name;
+    const everyMs = behaviour.get('log-every', name) ?? 0;
+    const most = behaviour.get('log-count', name) ?? Infinity;
+    const text = behaviour.get('log-text', name) ?? 'line {n}';
     let count = 0;
     const next = () => {
-      this.log('stdout', `line ${count++}`);
-      this.#timers.push(this.#context.clock.setTimer(next, everyMs));
-      if (this.#timers.length > 8) this.#timers.splice(1, this.#timers.length - 4);
+      if (count >= most) return;
+      this.log(stream, text.replaceAll('{n}', String(count++)));
+      this.#after(everyMs, next);
     };
-    next();
+    if (everyMs > 0) next();
+  }
+
+  /** CPU time since its start. */
+  get cpuNanoseconds(): number {
+    return this.#usage.cpuNanoseconds(this.runningForMs);
+  }
+
+  get memoryBytes(): number {
+    return this.#usage.memoryBytes(this.runningForMs);
+  }
+
+  /** Whether such a probe fails now. */
+  fails(probe: 'liveness' | 'readiness' | 'startup'): boolean {
+    const ms = this.runningForMs;
+    if (ms < 0) return true;
+    const behaviour = this.#context.behaviour();
+    const at = (name: 'ready-after' | 'unready-after' | 'unhealthy-after', absent: number) =>
+      ofAttempt(behaviour.get(name, this.config.metadata.name), this.#attempt) ?? absent;
+    if (ms >= at('unhealthy-after', Infinity)) return true;
+    if (probe === 'liveness') return false;
+    return ms < at('ready-after', 0) || (probe === 'readiness' && ms >= at('unready-after', Infinity));
   }
 
   /** Milliseconds since its start; negative if it is not running. */
@@ -221,7 +301,7 @@ export class SimulatedContainer {
       finishedAt: this.#finishedAt,
       exitCode: this.#exitCode,
       reason: this.#reason,
-      message: '',
+      message: this.#message,
       mounts: this.config.mounts,
       logPath: this.logPath,
     };

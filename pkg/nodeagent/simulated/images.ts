@@ -1,22 +1,32 @@
-/** The images of a simulated node: every pull succeeds unless the pod's annotations fail it. */
+/** The images of a simulated node: every pull succeeds unless the pod's behaviour fails it. */
 import { createHash } from 'node:crypto';
 import type { Clock } from '#apimachinery/clock.js';
-import type { FilesystemUsage, Image, ImageService, PullOptions } from '#nodeagent/cri/cri.js';
+import type { FilesystemUsage, Image, ImageService, PodSandboxConfig, PullOptions } from '#nodeagent/cri/cri.js';
 import { CRIError } from '#nodeagent/cri/errors.js';
-import { Behaviour } from '#nodeagent/simulated/behaviour.js';
+import type { Behaviour } from '#nodeagent/simulated/behaviour.js';
+import type { Simulation } from '#nodeagent/simulated/simulation.js';
 
 const imageBytes = 5_000_000;
 
-export class SimulatedImages implements ImageService {
+interface SimulatedImagesOptions {
+  readonly clock: Clock;
+  readonly simulation: Simulation;
+  readonly images: readonly string[];
+}
+
+export abstract class SimulatedImages implements ImageService {
   readonly #clock: Clock;
-  readonly #labelDomain: string;
+  readonly #simulation: Simulation;
   readonly #images = new Map<string, Image>();
 
-  constructor(options: { clock: Clock; labelDomain: string; images: readonly string[] }) {
+  constructor(options: SimulatedImagesOptions) {
     this.#clock = options.clock;
-    this.#labelDomain = options.labelDomain;
+    this.#simulation = options.simulation;
     for (const name of options.images) this.#add(name);
   }
+
+  /** The behaviour of the sandbox's pod at this moment. */
+  protected abstract behaviourOf(sandbox: PodSandboxConfig): Behaviour;
 
   #add(name: string): Image {
     const digest = `sha256:${createHash('sha256').update(name).digest('hex')}`;
@@ -46,12 +56,18 @@ export class SimulatedImages implements ImageService {
   }
 
   async pullImage(name: string, { sandbox, signal }: PullOptions = {}): Promise<string> {
-    const behaviour = new Behaviour(sandbox?.annotations ?? {}, this.#labelDomain);
-    const latency = behaviour.duration('pull-latency') ?? 0;
+    const behaviour = sandbox && this.behaviourOf(sandbox);
+    // Absent if only the runtime's interface tells of the pod: then its settings hold for all containers.
+    const [first, ...others] = behaviour?.containersWith(name) ?? [];
+    const containers = [first, ...others];
+    const latency = Math.max(...containers.map((each) => behaviour?.get('pull-latency', each) ?? 0));
     if (latency > 0) await this.#clock.sleep(latency, signal);
     if (signal?.aborted === true) throw new CRIError('Cancelled', 'the pull was cancelled');
-    const failure = behaviour.text('pull-failure');
-    if (failure !== undefined) throw new CRIError('Unknown', failure);
+    const failing = containers.find((each) => behaviour?.get('pull-failure', each) !== undefined);
+    const failure = behaviour?.get('pull-failure', failing);
+    const times = behaviour?.get('pull-failure-times', failing) ?? Infinity;
+    if (failure !== undefined && this.#simulation.count(`pull ${sandbox?.metadata.uid} ${name}`) < times)
+      throw new CRIError('Unknown', failure);
     return this.#find(name)?.id ?? this.#add(name).id;
   }
 

@@ -2,7 +2,7 @@
 
 import { randomBytes } from 'node:crypto';
 import { release } from 'node:os';
-import type { LifecycleHandler, ProbeHandler } from '#api/core/v1/types.gen.js';
+import type { Container, LifecycleHandler, ProbeHandler } from '#api/core/v1/types.gen.js';
 import type { Clock } from '#apimachinery/clock.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import { specialRange } from '#apimachinery/net/special-ip.js';
@@ -10,47 +10,56 @@ import { type AddressRequest, findNodeAddresses, type NodeAddresses } from '#nod
 import { hostNetwork } from '#nodeagent/node/host-network.js';
 import { architecture, type Machine, type MachineFacts, type MachineState } from '#nodeagent/node/machine.js';
 import { type MachineTopology, uniformTopology } from '#nodeagent/node/topology.js';
-import type { CheckResult } from '#nodeagent/probes/check-result.js';
+import { type CheckResult, failure } from '#nodeagent/probes/check-result.js';
 import { type Checker, type CheckTarget, RuntimeChecker } from '#nodeagent/probes/checker.js';
 import type { SimulatedLogFiles } from '#nodeagent/simulated/log-files.js';
 import { SimulatedRuntime, type SimulatedRuntimeOptions } from '#nodeagent/simulated/runtime.js';
+import type { Simulation } from '#nodeagent/simulated/simulation.js';
 
 export interface SimulatedDependencies {
   readonly cri: SimulatedRuntime;
   readonly machine: SimulatedMachine;
   readonly checker: SimulatedChecker;
   readonly logFiles: SimulatedLogFiles;
+  readonly simulation: SimulatedRuntime;
   readonly writeFiles: false;
 }
 
 /** Value of `--container-runtime-endpoint` for a simulated node. */
 export const simulatedEndpoint = 'simulated';
 
-/** In-memory dependencies of a node agent. `podCIDR`: initial pod addresses, until the agent sets them. */
+/**
+ * In-memory dependencies of a node agent. `podCIDR`: initial pod addresses, until the agent sets them. `simulation`: what the
+ * nodes of a cluster share; absent: the node has its own. `newID`: see `SimulatedRuntimeOptions`; default: random.
+ */
 export function simulatedDependencies(options: {
   dialect: Dialect;
   clock: Clock;
   podCIDR?: string | undefined;
   onConnection?: SimulatedRuntimeOptions['onConnection'];
+  simulation?: Simulation | undefined;
+  newID?: (() => string) | undefined;
 }): SimulatedDependencies {
-  const { dialect, clock, onConnection, podCIDR } = options;
+  const { dialect, clock, onConnection, podCIDR, simulation, newID = () => randomBytes(32).toString('hex') } = options;
   const runtime = new SimulatedRuntime({
     clock,
-    labelDomain: dialect.labelDomain,
+    annotationPrefix: dialect.simulationPrefix,
     ...(podCIDR === undefined ? {} : { podCIDR }),
     onConnection,
-    newID: () => randomBytes(32).toString('hex'),
+    simulation,
+    newID,
   });
   return {
     cri: runtime,
     machine: new SimulatedMachine(),
     checker: new SimulatedChecker(runtime),
     logFiles: runtime.logFiles,
+    simulation: runtime,
     writeFiles: false,
   };
 }
 
-/** Decides checks by the pods' annotations, since no process listens at their addresses. */
+/** Decides checks by the pods' behaviour, since no process listens at their addresses. */
 export class SimulatedChecker implements Checker {
   readonly #runtime: SimulatedRuntime;
   readonly #exec: RuntimeChecker;
@@ -61,10 +70,36 @@ export class SimulatedChecker implements Checker {
   }
 
   async check(handler: ProbeHandler | LifecycleHandler, target: CheckTarget, timeoutMs: number): Promise<CheckResult> {
-    if (handler.exec !== undefined) return this.#exec.check(handler, target, timeoutMs);
-    const fails = this.#runtime.probeFails(target.containerId);
-    return fails ? { success: false, output: 'HTTP probe failed with statuscode: 503' } : { success: true, output: '' };
+    const probe = probeOf(handler, target.container);
+    const fails = probe !== undefined && this.#runtime.probeFails(target.containerId, probe);
+    if (handler.exec !== undefined)
+      return fails ? failure('exit code 1') : this.#exec.check(handler, target, timeoutMs);
+    if (fails) return { ...failure('HTTP probe failed with statuscode: 503'), statusCode: 503 };
+    const path = handler.httpGet?.path ?? '/';
+    const answer =
+      handler.httpGet === undefined
+        ? undefined
+        : this.#runtime.probeAnswer(target.containerId, path.startsWith('/') ? path : `/${path}`);
+    if (answer === undefined) return { success: true, output: '' };
+    const { status, body, latencyMs } = answer;
+    if (latencyMs >= timeoutMs) {
+      await this.#runtime.pass(timeoutMs);
+      return failure(`Get "${path}": context deadline exceeded (Client.Timeout exceeded while awaiting headers)`);
+    }
+    if (latencyMs > 0) await this.#runtime.pass(latencyMs);
+    if (status >= 400) return { ...failure(`HTTP probe failed with statuscode: ${status}`), statusCode: status };
+    return { success: true, output: body, statusCode: status };
   }
+}
+
+/** Which probe of the container it is; undefined for hooks. */
+function probeOf(
+  handler: ProbeHandler | LifecycleHandler,
+  { livenessProbe, readinessProbe, startupProbe }: Container,
+): 'liveness' | 'readiness' | 'startup' | undefined {
+  if (handler === livenessProbe) return 'liveness';
+  if (handler === startupProbe) return 'startup';
+  return handler === readinessProbe ? 'readiness' : undefined;
 }
 
 interface SimulatedFacts extends Partial<MachineFacts> {

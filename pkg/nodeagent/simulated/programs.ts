@@ -8,6 +8,8 @@ export interface Program {
   readonly stderr: string;
   /** Copies its standard input to its output. */
   readonly copiesInput: boolean;
+  /** It is known to run until it is stopped, unlike a program of which nothing is known. */
+  readonly isEndless?: boolean;
 }
 
 interface Context {
@@ -29,7 +31,9 @@ function statement(words: readonly string[], context: Context): Program {
     case 'exit':
       return { ...quiet, exitAfterMs: 0, exitCode: Number(args[0] ?? 0) & 0xff };
     case 'sleep':
-      return { ...quiet, exitAfterMs: Number(args[0] ?? 0) * 1000 };
+      return sleep(args);
+    case 'tail':
+      return { ...quiet, isEndless: true };
     case 'echo':
       return args.at(-1) === '>&2'
         ? { ...quiet, exitAfterMs: 0, stderr: `${args.slice(0, -1).join(' ')}\n` }
@@ -59,6 +63,22 @@ function statement(words: readonly string[], context: Context): Program {
   }
 }
 
+const unitSeconds: Readonly<Record<string, number>> = { '': 1, s: 1, m: 60, h: 3600, d: 86_400 };
+
+/** The sum of durations such as `5`, `1.5m` and `infinity`, as coreutils' program takes them. */
+function sleep(args: readonly string[]): Program {
+  let seconds = 0;
+  for (const arg of args) {
+    if (/^inf(inity)?$/i.test(arg)) return { ...quiet, isEndless: true };
+    const [, amount, unit = ''] = /^(\d+(?:\.\d*)?)([smhd]?)$/.exec(arg) ?? [];
+    if (amount === undefined) {
+      return { ...quiet, exitAfterMs: 0, exitCode: 1, stderr: `sleep: invalid time interval '${arg}'\n` };
+    }
+    seconds += Number(amount) * (unitSeconds[unit] ?? 1);
+  }
+  return { ...quiet, exitAfterMs: seconds * 1000 };
+}
+
 /** Runs statements of `sh -c`, joined by `;` or `&&`, until one keeps running, exits or fails. */
 function script(text: string, context: Context): Program {
   let total: Program = { ...quiet, exitAfterMs: 0 };
@@ -71,6 +91,7 @@ function script(text: string, context: Context): Program {
       stdout: total.stdout + next.stdout,
       stderr: total.stderr + next.stderr,
       copiesInput: total.copiesInput || next.copiesInput,
+      ...(next.isEndless === true ? { isEndless: true } : {}),
       ...(elapsed === undefined ? {} : { exitAfterMs: elapsed }),
     };
     if (elapsed === undefined || words[0] === 'exit') break;

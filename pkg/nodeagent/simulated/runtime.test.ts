@@ -9,7 +9,7 @@ const image = 'docker.io/test/busybox:1.0';
 criContract(t, async () => {
   const cri = new SimulatedRuntime({
     clock: realClock,
-    labelDomain: 'orch.io',
+    annotationPrefix: 'sim.orch.io/',
     newID: () => randomBytes(32).toString('hex'),
     images: [image],
     podCIDR: '10.244.0.0/24',

@@ -26,11 +26,18 @@ import type {
   SessionStreams,
 } from '#nodeagent/cri/cri.js';
 import { CRIError } from '#nodeagent/cri/errors.js';
+import type { SimulatedRuntimeAgent } from '#nodeagent/dependencies.js';
+import { withDefaultTag } from '#nodeagent/images/puller.js';
 import { AddressPool } from '#nodeagent/simulated/addresses.js';
-import { Behaviour } from '#nodeagent/simulated/behaviour.js';
+import type { Behaviour } from '#nodeagent/simulated/behaviour.js';
+import { BehaviourTable } from '#nodeagent/simulated/behaviour-table.js';
 import { SimulatedContainer } from '#nodeagent/simulated/container.js';
+import { HttpAnswerer } from '#nodeagent/simulated/http-answerer.js';
 import { SimulatedImages } from '#nodeagent/simulated/images.js';
 import { SimulatedLogFiles } from '#nodeagent/simulated/log-files.js';
+import type { Program } from '#nodeagent/simulated/programs.js';
+import { answerFor, type HttpAnswer, httpAnswerFor } from '#nodeagent/simulated/settings/answers.js';
+import { Simulation } from '#nodeagent/simulated/simulation.js';
 
 /** A cluster client's connection to a pod. */
 export interface PodConnection {
@@ -43,8 +50,10 @@ export interface PodConnection {
 
 export interface SimulatedRuntimeOptions {
   readonly clock: Clock;
-  /** The dialect's domain, for the annotations in `behaviour.ts`. */
-  readonly labelDomain: string;
+  /** Prefix of the annotations in `behaviour.ts`, with its slash. */
+  readonly annotationPrefix: string;
+  /** What the nodes of a cluster share; absent: the node has its own. */
+  readonly simulation?: Simulation | undefined;
   /** Pod addresses until `updateRuntimeConfig` sets others; absent: no network until then. */
   readonly podCIDR?: string;
   /** Returns unique IDs of 64 hexadecimal digits. */
@@ -60,7 +69,6 @@ interface Sandbox {
   readonly config: PodSandboxConfig;
   readonly createdAt: number;
   readonly ips: string[];
-  readonly behaviour: Behaviour;
   state: PodSandboxState;
 }
 
@@ -76,6 +84,7 @@ function greet(stream: Duplex, hostname: string): void {
 }
 
 export class SimulatedRuntime extends SimulatedImages implements CRI {
+  readonly simulation: Simulation;
   /** The containers' logs. */
   readonly logFiles = new SimulatedLogFiles();
   readonly #options: SimulatedRuntimeOptions;
@@ -86,15 +95,30 @@ export class SimulatedRuntime extends SimulatedImages implements CRI {
   readonly #holders = new Map<string, string>();
   readonly #names = new Map<string, string>();
   readonly #subscribers = new Set<RuntimeEventHandler>();
+  readonly #behaviours: BehaviourTable;
+  readonly #http: HttpAnswerer;
   /** One pool of each family. */
   #addresses: readonly AddressPool[] = [];
   #podCIDR = '';
 
   constructor(options: SimulatedRuntimeOptions) {
-    super({ clock: options.clock, labelDomain: options.labelDomain, images: options.images ?? [] });
+    const simulation = options.simulation ?? new Simulation(options.clock);
+    super({ clock: options.clock, simulation, images: options.images ?? [] });
     this.#options = options;
     this.#clock = options.clock;
+    this.simulation = simulation;
+    this.#behaviours = new BehaviourTable(simulation, options.annotationPrefix);
+    this.#http = new HttpAnswerer(options.clock);
     this.#configure(options.podCIDR ?? '');
+  }
+
+  /** Called by the agent of the node: pods behave by their specification, too, and wrong settings are reported. */
+  connectAgent(agent: SimulatedRuntimeAgent): void {
+    this.#behaviours.connect(agent);
+  }
+
+  protected behaviourOf(sandbox: PodSandboxConfig): Behaviour {
+    return this.#behaviours.of(sandbox);
   }
 
   version(): Promise<RuntimeVersion> {
@@ -139,17 +163,21 @@ export class SimulatedRuntime extends SimulatedImages implements CRI {
   }
 
   async #runSandbox(id: string, config: PodSandboxConfig): Promise<void> {
-    const behaviour = new Behaviour(config.annotations, this.#options.labelDomain);
-    const latency = behaviour.duration('sandbox-latency') ?? 0;
+    const behaviour = this.behaviourOf(config);
+    const latency = behaviour.get('sandbox-latency') ?? 0;
     if (latency > 0) await this.#clock.sleep(latency);
-    const failure = behaviour.text('sandbox-failure');
-    if (failure !== undefined) throw new CRIError('Unknown', failure);
+    const failure = behaviour.get('sandbox-failure');
+    const times = behaviour.get('sandbox-failure-times') ?? Infinity;
+    if (failure !== undefined && this.simulation.count(`sandbox ${config.metadata.uid}`) < times)
+      throw new CRIError('Unknown', failure);
+    // An image that is there already would not be pulled.
+    for (const image of behaviour.imagesThatFail()) await this.removeImage(withDefaultTag(image));
     const ips: string[] = [];
     if (config.linux.securityContext.namespaceOptions.network !== 'NODE') {
       if (this.#addresses.length === 0) throw new CRIError('Unknown', 'pods have no addresses yet');
       ips.push(...this.#takeAddresses());
     }
-    this.#sandboxes.set(id, { id, config, behaviour, ips, state: 'SANDBOX_READY', createdAt: this.#clock.now() });
+    this.#sandboxes.set(id, { id, config, ips, state: 'SANDBOX_READY', createdAt: this.#clock.now() });
     this.#notify(id, config.metadata.uid);
   }
 
@@ -201,6 +229,7 @@ export class SimulatedRuntime extends SimulatedImages implements CRI {
     for (const container of this.#containersOf(id)) this.#forget(container);
     this.#sandboxes.delete(id);
     this.#release(id);
+    this.#behaviours.forget(sandbox.config);
     this.#notify(id, sandbox.config.metadata.uid);
   }
 
@@ -253,20 +282,28 @@ export class SimulatedRuntime extends SimulatedImages implements CRI {
   async createContainer(sandboxId: string, config: ContainerConfig, sandboxConfig: PodSandboxConfig): Promise<string> {
     const sandbox = this.#sandbox(sandboxId);
     if (sandbox.state !== 'SANDBOX_READY') throw new CRIError('Unknown', `sandbox "${sandboxId}" is not ready`);
-    const failure = sandbox.behaviour.text('create-failure', config.metadata.name);
-    if (failure !== undefined) throw new CRIError('Unknown', failure);
+    const { name } = config.metadata;
+    const { uid } = sandbox.config.metadata;
+    const behaviour = this.behaviourOf(sandbox.config);
+    const failure = behaviour.get('create-failure', name);
+    const times = behaviour.get('create-failure-times', name) ?? Infinity;
+    if (failure !== undefined && this.simulation.count(`create ${uid} ${name}`) < times)
+      throw new CRIError('Unknown', failure);
     const image = await this.imageStatus(config.image);
     if (image === undefined) throw new CRIError('NotFound', `image "${config.image}" not found`);
     const id = this.#options.newID();
     this.#reserve('container', containerName(config, sandboxConfig), id);
     const container = new SimulatedContainer(id, sandboxId, config, {
       clock: this.#clock,
-      behaviour: sandbox.behaviour,
+      behaviour: () => this.behaviourOf(sandbox.config),
+      simulation: this.simulation,
+      podUID: uid,
+      controllerUID: this.#behaviours.controllerUID(sandbox.config),
       logs: this.logFiles,
       hostname: sandboxConfig.hostname,
       logDirectory: sandboxConfig.logDirectory,
       imageRef: image.id,
-      onChange: () => this.#notify(id, sandbox.config.metadata.uid),
+      onChange: () => this.#notify(id, uid),
     });
     this.#containers.set(id, container);
     return id;
@@ -316,7 +353,7 @@ export class SimulatedRuntime extends SimulatedImages implements CRI {
   }
 
   async execSync(request: ExecSyncRequest): Promise<ExecSyncResult> {
-    const program = this.#running(request.containerId).program(request.cmd);
+    const program = this.#program(request);
     const timeoutMs = request.timeoutSeconds * 1000;
     const durationMs = program.exitAfterMs ?? Infinity;
     if (timeoutMs > 0 && durationMs > timeoutMs) {
@@ -327,12 +364,22 @@ export class SimulatedRuntime extends SimulatedImages implements CRI {
     return {
       stdout: Buffer.from(program.stdout),
       stderr: Buffer.from(program.stderr),
-      exitCode: this.probeFails(request.containerId) ? 1 : program.exitCode,
+      exitCode: program.exitCode,
     };
   }
 
+  /** The program of a command: what the container's behaviour says about it, or one of `programs.ts`. */
+  #program({ containerId, cmd }: Pick<ExecRequest, 'containerId' | 'cmd'>): Program {
+    const container = this.#running(containerId);
+    const behaviour = this.behaviourOf(this.#sandbox(container.sandboxId).config);
+    const answer = answerFor(behaviour.get('exec', container.config.metadata.name), cmd.join(' '));
+    if (answer === undefined) return container.program(cmd);
+    const { stdout, stderr, exitCode, latencyMs } = answer;
+    return { stdout, stderr, exitCode, exitAfterMs: latencyMs, copiesInput: false };
+  }
+
   async exec(request: ExecRequest, streams: SessionStreams): Promise<number> {
-    const program = this.#running(request.containerId).program(request.cmd);
+    const program = this.#program(request);
     streams.stdout?.write(program.stdout);
     (streams.stderr ?? streams.stdout)?.write(program.stderr);
     if (program.copiesInput && streams.stdin !== undefined) {
@@ -347,7 +394,7 @@ export class SimulatedRuntime extends SimulatedImages implements CRI {
     await this.#running(id).attach(streams);
   }
 
-  /** Every port answers any request with an HTTP greeting that names the pod. */
+  /** Every port answers HTTP requests: as the pod's behaviour says, or with a greeting that names the pod. */
   async portForward(sandboxId: string): Promise<Duplex> {
     const sandbox = this.#sandbox(sandboxId);
     const [near, far] = duplexPair();
@@ -357,9 +404,29 @@ export class SimulatedRuntime extends SimulatedImages implements CRI {
         stream.end();
         return;
       }
-      greet(stream, sandbox.config.hostname);
+      this.#answer(stream, sandbox, Number(stream.headers['port'] ?? 0));
     });
     return near;
+  }
+
+  #answer(stream: Duplex, sandbox: Sandbox, port: number): void {
+    const container = this.behaviourOf(sandbox.config).containerAt(port);
+    if (this.behaviourOf(sandbox.config).get('http', container) === undefined) {
+      greet(stream, sandbox.config.hostname);
+      return;
+    }
+    this.#http.serve(stream, (path) => this.httpAnswer(sandbox.id, port, path));
+  }
+
+  /** The answer of a pod to a request by its settings; undefined if it has none, or if the container does not run. */
+  httpAnswer(sandboxId: string, port: number, path: string): HttpAnswer | undefined {
+    const behaviour = this.behaviourOf(this.#sandbox(sandboxId).config);
+    const name = behaviour.containerAt(port);
+    const answers = behaviour.get('http', name);
+    const container = this.#containersOf(sandboxId).find(
+      ({ config, state }) => state === 'CONTAINER_RUNNING' && (name === undefined || config.metadata.name === name),
+    );
+    return answers && container && httpAnswerFor(answers, path, container.runningForMs);
   }
 
   /** A connection to a running pod, at any port; undefined if no pod has the address. */
@@ -372,9 +439,9 @@ export class SimulatedRuntime extends SimulatedImages implements CRI {
     );
     if (sandbox === undefined || !runs) return undefined;
     const [near, far] = duplexPair();
-    const { hostname, metadata } = sandbox.config;
+    const { metadata } = sandbox.config;
     const { onConnection } = this.#options;
-    if (onConnection === undefined) greet(far, hostname);
+    if (onConnection === undefined) this.#answer(far, sandbox, port);
     else onConnection({ namespace: metadata.namespace, name: metadata.name, port, stream: far });
     return near;
   }
@@ -389,10 +456,10 @@ export class SimulatedRuntime extends SimulatedImages implements CRI {
         ...container.config.metadata,
         labels: container.config.labels,
         timestamp: this.#clock.now(),
-        usageCoreNanoSeconds: container.runningForMs * 1000,
-        workingSetBytes: 1 << 20,
-        usageBytes: 1 << 20,
-        rssBytes: 1 << 20,
+        usageCoreNanoSeconds: container.cpuNanoseconds,
+        workingSetBytes: container.memoryBytes,
+        usageBytes: container.memoryBytes,
+        rssBytes: container.memoryBytes,
         writableLayerUsedBytes: 4096,
         writableLayerInodesUsed: 1,
       });
@@ -406,15 +473,23 @@ export class SimulatedRuntime extends SimulatedImages implements CRI {
     return () => this.#subscribers.delete(handler);
   }
 
-  /** Whether probes of this container fail now, by `ready-after` and `unready-after`. */
-  probeFails(containerId: string): boolean {
+  /** Whether such a probe of the container fails now. */
+  probeFails(containerId: string, probe: 'liveness' | 'readiness' | 'startup'): boolean {
+    return this.#containers.get(containerId)?.fails(probe) ?? true;
+  }
+
+  /** The answer of the container's pod to an HTTP probe; undefined if no setting says it. */
+  probeAnswer(containerId: string, path: string): HttpAnswer | undefined {
     const container = this.#containers.get(containerId);
-    if (container === undefined || container.runningForMs < 0) return true;
-    const behaviour = this.#sandbox(container.sandboxId).behaviour;
-    const name = container.config.metadata.name;
-    const readyAfter = behaviour.duration('ready-after', name) ?? 0;
-    const unreadyAfter = behaviour.duration('unready-after', name) ?? Infinity;
-    return container.runningForMs < readyAfter || container.runningForMs >= unreadyAfter;
+    if (container === undefined || container.runningForMs < 0) return undefined;
+    const behaviour = this.behaviourOf(this.#sandbox(container.sandboxId).config);
+    const answers = behaviour.get('http', container.config.metadata.name);
+    return answers && httpAnswerFor(answers, path, container.runningForMs);
+  }
+
+  /** Resolves after a time of the runtime's clock. */
+  pass(ms: number): Promise<void> {
+    return this.#clock.sleep(ms);
   }
 
   /** Simulates a crash of one container. */

@@ -70,7 +70,7 @@ export function newSimulatedRuntime(
 ): SimulatedRuntime {
   return new SimulatedRuntime({
     clock,
-    labelDomain: dialect.labelDomain,
+    annotationPrefix: dialect.simulationPrefix,
     podCIDR,
     newID: () => (ids++).toString(16).padStart(64, '0'),
   });
@@ -95,6 +95,7 @@ export function startAgent(options: AgentFixtureOptions = {}): AgentFixture {
     machine: new SimulatedMachine({ address: '192.0.2.1' }),
     checker: new SimulatedChecker(runtime),
     logFiles: runtime.logFiles,
+    simulation: runtime,
     writeFiles: false,
     ...options.dependencies,
   });

@@ -38,7 +38,7 @@ export class World {
 
   /** `simulation`: behaviour of simulated containers, by the names of `simulated/behaviour.ts`. */
   run(name: string, spec: Partial<PodSpec>, simulation: Record<string, string> = {}): void {
-    const annotations = Object.entries(simulation).map(([key, text]) => [`simulation.orch.io/${key}`, text]);
+    const annotations = Object.entries(simulation).map(([key, text]) => [`sim.orch.io/${key}`, text]);
     this.api.seed(pods, testPod(name, spec, Object.fromEntries(annotations)));
   }
 

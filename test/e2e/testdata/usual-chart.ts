@@ -35,8 +35,8 @@ spec:
   template:
     metadata:
       annotations:
-        simulation.kubernetes.io/exit-after: 10ms
-        simulation.kubernetes.io/exit-code: ${exitCode}
+        sim.kubernetes.io/exit-after: 10ms
+        sim.kubernetes.io/exit-code: ${exitCode}
     spec:
       restartPolicy: Never
       serviceAccountName: {{ .Release.Name }}-hooks
@@ -128,7 +128,7 @@ metadata:
   annotations:
     helm.sh/hook: test
     helm.sh/hook-delete-policy: before-hook-creation,hook-succeeded
-    simulation.kubernetes.io/exit-after: 10ms
+    sim.kubernetes.io/exit-after: 10ms
 spec:
   restartPolicy: Never
   containers: [{ name: main, image: example.com/test:1 }]

@@ -204,8 +204,8 @@ for (const [what, lie] of Object.entries(lies)) {
       return undefined;
     });
     const exits = (after: string, code: number) => ({
-      'simulation.orch.io/exit-after': after,
-      'simulation.orch.io/exit-code': String(code),
+      'sim.orch.io/exit-after': after,
+      'sim.orch.io/exit-code': String(code),
     });
     const init = { name: 'init', image: 'docker.io/test/init:1', command: ['true'] };
     for (const name of ['stays', 'goes']) api.seed(pods, testPod(name));

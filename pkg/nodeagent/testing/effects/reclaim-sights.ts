@@ -47,7 +47,7 @@ function shortNode(look: (node: ShortNode) => Promise<unknown>): Sight {
       {
         dependencies: () => ({ machine }),
         prepare({ api }) {
-          const annotations = { [`simulation.${dialect.labelDomain}/stop-latency`]: 'never' };
+          const annotations = { [`${dialect.simulationPrefix}stop-latency`]: 'never' };
           for (const name of ['a', 'b'])
             api.seed(pods, testPod(name, { terminationGracePeriodSeconds: 30 }, annotations));
         },
@@ -111,7 +111,7 @@ export function deadContainers(): Sight {
       },
       {
         prepare({ api }) {
-          api.seed(pods, testPod('p', {}, { [`simulation.${dialect.labelDomain}/exit-after`]: '1s' }));
+          api.seed(pods, testPod('p', {}, { [`${dialect.simulationPrefix}exit-after`]: '1s' }));
         },
       },
     );

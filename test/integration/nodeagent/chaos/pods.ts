@@ -9,7 +9,7 @@ export type Random = () => number;
 
 export const finalizer = 'chaos.test/hold';
 
-const prefix = 'simulation.orch.io/';
+const prefix = 'sim.orch.io/';
 const image = 'docker.io/test/app:1.0';
 
 interface Kind {
