@@ -14,6 +14,7 @@ import type { RequestInfo } from '#apiserver/http/request-info.js';
 import type { SimulatedNode } from '#cluster/embedded/embedded-cluster.js';
 import type { ClusterProcess } from '#cluster/supervise/cluster-process.js';
 import type { Logger } from '#daemon/log/logger.js';
+import type { Simulation } from '#nodeagent/simulated/simulation.js';
 import type { Store } from '#storage/store.js';
 
 /** The parts of a test cluster that features use. */
@@ -27,6 +28,8 @@ export interface TestClusterParts {
   process(): ClusterProcess;
   /** Undefined for a cluster on an etcd. */
   readonly store: Store | undefined;
+  /** Rules and counts of the simulated pods. */
+  readonly simulation: Simulation;
   /** Simulated nodes by name; call it once the cluster starts. */
   nodes(): ReadonlyMap<string, SimulatedNode>;
   /** Like a power failure. Throws for an unknown name. */

@@ -49,6 +49,8 @@ export interface TestClusterOptions {
   readonly featureGates?: Gates;
   /** Further options of the API server, `name=value`. */
   readonly apiServerOptions?: readonly string[];
+  /** Rules of the simulated pods: YAML, JSON or its value. RulesError if they are wrong. */
+  readonly podRules?: unknown;
   /** The endpoints below `/test`; all when absent. */
   readonly features?: readonly TestFeatureFactory[];
 }
@@ -69,7 +71,7 @@ export interface StartedTestCluster {
 export async function startTestCluster(options: TestClusterOptions = {}): Promise<StartedTestCluster> {
   const dialect = dialectByName(options.dialect ?? 'kubernetes');
   const { clock = realClock, random = Math.random, newUID = randomUUID, log = silentLogger, etcd } = options;
-  const { featureGates = {}, features, nodes = 0 } = options;
+  const { featureGates = {}, features, nodes = 0, podRules } = options;
   const choice = controllerChoice(options.controllers ?? 'all', nodes);
   const folder = await mkdtemp(join(tmpdir(), 'orch-test-'));
   const own = options.store === undefined && etcd === undefined ? new MemoryStore({ clock }) : undefined;
@@ -94,7 +96,7 @@ export async function startTestCluster(options: TestClusterOptions = {}): Promis
         ...(store === undefined ? {} : { store }),
         ...commandLines(dialect, choice, { port, pki, options }),
       },
-      ...{ choice, nodes, folder, featureGates, features },
+      ...{ choice, nodes, folder, featureGates, features, podRules },
     });
     await cluster.start();
     const started = cluster;

@@ -10,6 +10,7 @@ import { EmbeddedCluster } from '#cluster/embedded/embedded-cluster.js';
 import type { Gates } from '#cluster/supervise/arguments.js';
 import type { ClusterProcessOptions } from '#cluster/supervise/cluster-process.js';
 import { simulatedDependencies } from '#nodeagent/simulated/node.js';
+import { Simulation } from '#nodeagent/simulated/simulation.js';
 import { type ControllerChoice, runsController } from '#testcluster/controller-choice.js';
 import type { TestClusterParts, TestFeature, TestFeatureFactory } from '#testcluster/feature.js';
 import { features as standardFeatures } from '#testcluster/features.js';
@@ -24,6 +25,8 @@ export interface TestClusterSetup {
   readonly folder: string;
   /** Of the node agents; absent gates keep their defaults. */
   readonly featureGates: Gates;
+  /** Rules of the simulated pods, as text or value; see `Simulation.setRules`. The constructor throws RulesError. */
+  readonly podRules?: unknown;
   /** The endpoints below `/test`; all when absent. */
   readonly features?: readonly TestFeatureFactory[] | undefined;
 }
@@ -32,12 +35,15 @@ export class TestCluster {
   readonly #setup: TestClusterSetup;
   readonly #cluster: EmbeddedCluster;
   readonly #features: readonly TestFeature[];
+  readonly #simulation: Simulation;
   #closed: Promise<void> | undefined;
 
   constructor(setup: TestClusterSetup) {
     const { daemons, choice, nodes, folder, featureGates, features = standardFeatures } = setup;
     const { dialect, clock } = daemons;
     this.#setup = setup;
+    this.#simulation = new Simulation(clock);
+    if (setup.podRules !== undefined) this.#simulation.setRules(setup.podRules);
     this.#features = features.map((feature) => feature(this.#parts()));
     const around = aroundOf(this.#features);
     this.#cluster = new EmbeddedCluster({
@@ -45,7 +51,7 @@ export class TestCluster {
       loops: { controllers: choice.controllers.length > 0, scheduler: choice.scheduler },
       nodes,
       admitsPods: runsController(choice, 'serviceaccount'),
-      simulate: () => simulatedDependencies({ dialect, clock }),
+      simulate: () => simulatedDependencies({ dialect, clock, simulation: this.#simulation }),
       folder,
       featureGates,
     });
@@ -95,6 +101,7 @@ export class TestCluster {
     const { dialect, clock, random, log, store } = this.#setup.daemons;
     return {
       ...{ dialect, clock, random, log, store },
+      simulation: this.#simulation,
       process: () => this.#cluster.process,
       nodes: () => this.#cluster.nodes,
       stopNode: (name) => this.#cluster.stopNode(name),

@@ -1,7 +1,7 @@
 /** What the simulated nodes of a cluster share: the rules, and counts that go beyond one container. */
 import type { Clock } from '#apimachinery/clock.js';
 import { LruCache } from '#apimachinery/collections/lru-cache.js';
-import { parseRules, type SimulationRule } from '#nodeagent/simulated/settings/rules.js';
+import { type GivenRules, parseRules, type SimulationRule } from '#nodeagent/simulated/settings/rules.js';
 
 /** Containers that share their CPU use. */
 interface Group {
@@ -14,7 +14,7 @@ const maxCounts = 10_000;
 
 export class Simulation {
   readonly #clock: Clock;
-  #rules: readonly SimulationRule[] = [];
+  #rules: GivenRules = { rules: [], source: [] };
   readonly #counts = new LruCache<string, number>({ limit: maxCounts });
   readonly #groups = new LruCache<string, Group>({ limit: maxCounts });
 
@@ -23,7 +23,12 @@ export class Simulation {
   }
 
   get rules(): readonly SimulationRule[] {
-    return this.#rules;
+    return this.#rules.rules;
+  }
+
+  /** The rules as they were given, as JSON. */
+  get source(): readonly unknown[] {
+    return this.#rules.source;
   }
 
   /** Replaces the rules by those of a YAML or JSON text, or of its value. Throws RulesError, and keeps the old ones. */

@@ -26,6 +26,12 @@ export interface SimulationRule {
   readonly settings: ReadonlyMap<SettingName, unknown>;
 }
 
+export interface GivenRules {
+  readonly rules: readonly SimulationRule[];
+  /** The same as they were given. */
+  readonly source: readonly unknown[];
+}
+
 /** The faults of a file of rules, one a line. */
 export class RulesError extends Error {
   override readonly name = 'RulesError';
@@ -50,7 +56,7 @@ const maxRules = 1000;
 const globs = ['namespace', 'name', 'image', 'container', 'owner'] as const;
 
 /** Rules of a YAML or JSON text, or of its parsed value. Throws RulesError with all faults. */
-export function parseRules(given: unknown): readonly SimulationRule[] {
+export function parseRules(given: unknown): GivenRules {
   const faults: string[] = [];
   const value = typeof given === 'string' ? parsed(given) : given;
   const list = listOf(value);
@@ -58,7 +64,7 @@ export function parseRules(given: unknown): readonly SimulationRule[] {
   if (list.length > maxRules) throw new RulesError([`${list.length} rules: at most ${maxRules} are possible`]);
   const rules = list.map((rule, i) => parseRule(rule, `rules[${i}]`, faults));
   if (faults.length > 0) throw new RulesError(faults);
-  return rules;
+  return { rules, source: list };
 }
 
 function parsed(given: string): unknown {
