@@ -1,5 +1,5 @@
 /** The features of every cluster for tests, one line each. The first one's `around` is called first. */
-import type { TestFeatureFactory } from '#testcluster/feature.js';
+import type { TestFeatureFactory } from '#testcluster/feature/feature.js';
 import { podRules } from '#testcluster/pods/feature.js';
 
 export const features: readonly TestFeatureFactory[] = [podRules];

@@ -4,7 +4,7 @@ import { badRequest } from '#apimachinery/errors/status.js';
 import type { ApiServerSetup } from '#apiserver/build/build.js';
 import type { ApiResponse } from '#apiserver/http/exchange.js';
 import type { RequestContext } from '#apiserver/http/request-context.js';
-import type { TestEndpoint, TestFeature, TestMethod } from '#testcluster/feature.js';
+import type { TestEndpoint, TestFeature, TestMethod } from '#testcluster/feature/feature.js';
 
 type Paths = NonNullable<ApiServerSetup['paths']>;
 type Around = NonNullable<ApiServerSetup['around']>;

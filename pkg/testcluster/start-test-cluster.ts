@@ -24,7 +24,7 @@ import { createRegistry } from '#daemon/metrics/registry.js';
 import { MemoryStore } from '#storage/memory/memory-store.js';
 import type { Store } from '#storage/store.js';
 import { type ControllerChoice, controllerChoice, runsController } from '#testcluster/controller-choice.js';
-import type { TestFeatureFactory } from '#testcluster/feature.js';
+import type { TestFeatureFactory } from '#testcluster/feature/feature.js';
 import { TestCluster } from '#testcluster/test-cluster.js';
 
 export interface TestClusterOptions {

@@ -6,7 +6,7 @@ import { realClock } from '#apimachinery/clock.js';
 import { badRequest, tooManyRequests } from '#apimachinery/errors/status.js';
 import { parseKubeconfig } from '#client/kubeconfig/file.js';
 import { clientConfigFrom } from '#client/kubeconfig/load.js';
-import type { TestFeatureFactory, TestRequest } from '#testcluster/feature.js';
+import type { TestFeatureFactory, TestRequest } from '#testcluster/feature/feature.js';
 import { type StartedTestCluster, startTestCluster } from '#testcluster/start-test-cluster.js';
 
 interface Answer {

@@ -12,7 +12,7 @@ import type { ClusterProcessOptions } from '#cluster/supervise/cluster-process.j
 import { simulatedDependencies } from '#nodeagent/simulated/node.js';
 import { Simulation } from '#nodeagent/simulated/simulation.js';
 import { type ControllerChoice, runsController } from '#testcluster/controller-choice.js';
-import type { TestClusterParts, TestFeature, TestFeatureFactory } from '#testcluster/feature.js';
+import type { TestClusterParts, TestFeature, TestFeatureFactory } from '#testcluster/feature/feature.js';
 import { features as standardFeatures } from '#testcluster/features.js';
 import { aroundOf, pathsOf } from '#testcluster/serve-features.js';
 

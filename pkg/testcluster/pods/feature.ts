@@ -1,7 +1,7 @@
 /** `/test/pods`: the rules by which simulated pods behave. */
 import { badRequest } from '#apimachinery/errors/status.js';
 import { RulesError } from '#nodeagent/simulated/settings/rules.js';
-import type { TestFeatureFactory } from '#testcluster/feature.js';
+import type { TestFeatureFactory } from '#testcluster/feature/feature.js';
 
 /** GET shows the rules, POST replaces them (`{rules: […]}`), DELETE removes them. Wrong rules get 400 and change nothing. */
 export const podRules: TestFeatureFactory = ({ simulation }) => ({
