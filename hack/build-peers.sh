@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# Builds another implementation's API server, controller manager, scheduler, node agent and service proxy from their
+# Builds another implementation's API server, controller manager, scheduler, node agent, service proxy and client from their
 # published Go module into .tools/peers, for tests and the benchmarks. Takes minutes, so no other script calls it.
 # Usage: build-peers.sh [VERSION [DAEMON…]], VERSION without its leading "1.": 24.17, 20.2. OUT=DIR sets the folder.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 version=${1:-24.17}
 names=("${@:2}")
-[ ${#names[@]} -gt 0 ] || names=(kube-apiserver kube-controller-manager kube-scheduler kubelet kube-proxy)
+[ ${#names[@]} -gt 0 ] || names=(kube-apiserver kube-controller-manager kube-scheduler kubelet kube-proxy kubectl)
 declare -A constructors=(
   [kube-apiserver]=NewAPIServerCommand
   [kube-controller-manager]=NewControllerManagerCommand
@@ -39,6 +39,10 @@ else
 fi
 for name in "${names[@]}"; do
   mkdir "$name"
+  if [ "$name" = kubectl ]; then
+    cp "$(cd / && go mod download -json "$module@v1.$version" | sed -n 's/^\s*"Dir": "\(.*\)",$/\1/p')/cmd/kubectl/kubectl.go" kubectl/main.go
+    continue
+  fi
   cat >"$name/main.go" <<GO
 package main
 
@@ -61,7 +65,7 @@ go mod tidy
 
 # Older releases are published without a Go file that their own generator derives from all types.
 generated=pkg/generated/openapi/zz_generated.openapi.go
-published=$(go list -m -f '{{.Dir}}' "$module")
+published=$(go list -m -f '{{.Dir}}' "$module" 2>/dev/null) || published= # the client alone does not need the module
 if [[ " ${names[*]} " == *" kube-apiserver "* && ! -e $published/$generated ]]; then
   cp -r "$published" kubernetes
   chmod -R u+w kubernetes
@@ -79,4 +83,4 @@ if [[ " ${names[*]} " == *" kube-apiserver "* && ! -e $published/$generated ]]; 
 fi
 mkdir -p "$out"
 go build -o "$out/" -ldflags "$release_ldflags $(release_stamp "$version")" ./...
-echo "PEER_APISERVER=$out/kube-apiserver PEER_CONTROLLER_MANAGER=$out/kube-controller-manager PEER_SCHEDULER=$out/kube-scheduler PEER_NODE_AGENT=$out/kubelet PEER_PROXY=$out/kube-proxy"
+echo "PEER_APISERVER=$out/kube-apiserver PEER_CONTROLLER_MANAGER=$out/kube-controller-manager PEER_SCHEDULER=$out/kube-scheduler PEER_NODE_AGENT=$out/kubelet PEER_PROXY=$out/kube-proxy PEER_CLIENT=$out/kubectl"

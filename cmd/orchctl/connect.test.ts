@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import t from 'tap';
 import { realClock } from '#apimachinery/clock.js';
-import type { Values } from '#cmd/orchctl/commands/command.js';
 import { connectionOf } from '#cmd/orchctl/connect.js';
 import type { Terminal } from '#cmd/orchctl/terminal/terminal.js';
+import type { Values } from '#cmd/orchctl/terminal/values.js';
 
 const folder = await mkdtemp(join(tmpdir(), 'orchctl-'));
 t.teardown(() => rm(folder, { recursive: true }));
@@ -42,6 +42,7 @@ function connection(env: Record<string, string>, given: Record<string, string | 
     strings: (name) => (given[name] ?? []) as string[],
     bool: (name) => given[name] === true,
     number: () => 0,
+    map: () => ({}),
     isSet: (name) => given[name] !== undefined,
   };
   const terminal = { env: { PATH: '/usr/bin:/bin', ...env }, clock: realClock, stdin: { isTTY: false } };

@@ -8,9 +8,9 @@ import { type LoadOptions, loadKubeconfig, loadKubeconfigs } from '#client/kubec
 import type { ClientConfig } from '#client/rest/client-config.js';
 import { HttpTransport } from '#client/rest/http-transport.js';
 import { Api, type WebSocketTarget } from '#cmd/orchctl/api/api.js';
-import type { Values } from '#cmd/orchctl/commands/command.js';
 import { CommandError } from '#cmd/orchctl/terminal/errors.js';
 import type { Terminal } from '#cmd/orchctl/terminal/terminal.js';
+import type { Values } from '#cmd/orchctl/terminal/values.js';
 import { Dialer } from '#http/client/dialer.js';
 
 /** The files from the environment, else the first default file that exists. */

@@ -1,55 +1,107 @@
 /** Finds the command, parses its options, runs it, and maps the outcome to an exit code. */
-import { messageOf } from '#apimachinery/errors/message.js';
-import { statusOf } from '#apimachinery/errors/status.js';
-import type { Command, Invocation, Values } from '#cmd/orchctl/commands/command.js';
+import { type Command, type Invocation, type Listed, loaded, named } from '#cmd/orchctl/commands/command.js';
+import { commandHelp, overview } from '#cmd/orchctl/commands/help.js';
 import { globalOptions } from '#cmd/orchctl/commands/options.js';
 import { apiOf, connectionOf } from '#cmd/orchctl/connect.js';
-import { CommandError, UsageError } from '#cmd/orchctl/terminal/errors.js';
+import { firstWord } from '#cmd/orchctl/terminal/command-line.js';
+import { reportOf } from '#cmd/orchctl/terminal/report.js';
 import type { Terminal } from '#cmd/orchctl/terminal/terminal.js';
-import { helpText } from '#daemon/options/help.js';
-import { OptionsError, type OptionTable } from '#daemon/options/option.js';
+import type { Values } from '#cmd/orchctl/terminal/values.js';
+import { nearNames } from '#daemon/options/near-names.js';
+import type { OptionTable } from '#daemon/options/option.js';
 import { type ParsedOptions, parseOptions } from '#daemon/options/parse.js';
 
 const program = 'orchctl';
 
-/** Exit codes: 0 success, 1 failure, 2 wrong usage; commands may add their own (exec: the program's). */
-export async function run(commands: readonly Command[], argv: readonly string[], terminal: Terminal): Promise<number> {
+/** Exit codes: 0 success, 1 failure; commands may add their own (exec: the program's). */
+export async function run(commands: readonly Listed[], argv: readonly string[], terminal: Terminal): Promise<number> {
+  const words = [program];
   try {
-    return await dispatch(commands, argv, terminal);
+    return await dispatch(commands, argv, terminal, words);
   } catch (error) {
     if (terminal.signal.aborted) return 130;
-    return report(error, terminal);
+    const { text, exitCode } = reportOf(error, words.join(' '));
+    terminal.err.write(text);
+    return exitCode;
   }
 }
 
-async function dispatch(commands: readonly Command[], argv: readonly string[], terminal: Terminal): Promise<number> {
-  const [name, ...rest] = argv;
-  if (name === undefined || name === 'help' || name === '--help' || name === '-h') {
-    const command = commands.find((c) => c.name === rest[0]);
-    terminal.out.write(command === undefined ? overview(commands) : commandHelp(command));
-    return 0;
+/** @param words The words of the command so far; further ones are added. */
+async function dispatch(
+  commands: readonly Listed[],
+  argv: readonly string[],
+  terminal: Terminal,
+  words: string[],
+): Promise<number> {
+  const first = firstWord(argv, globalOptions, (word) => named(commands, word) !== undefined);
+  if (first === undefined || first.word === 'help') {
+    const isVersion = first === undefined && argv.includes('--version');
+    return isVersion ? dispatch(commands, ['version'], terminal, words) : help(commands, first?.rest ?? [], terminal);
   }
-  const command = commands.find((c) => c.name === (name === '--version' ? 'version' : name));
-  if (command === undefined) {
-    throw new UsageError(`unknown command "${name}"${suggestion(commands, name)}; see all with: ${program} help`);
+  const listed = named(commands, first.word);
+  if (listed === undefined) {
+    terminal.err.write(unknownCommand(commands, first.word));
+    return 1;
   }
+  words.push(listed.name);
+  const { command, rest } = await innermost(await loaded(listed), first.rest, words);
+  const path = words.join(' ');
   const end = rest.indexOf('--');
-  const own = end < 0 ? rest : rest.slice(0, end);
   const table: OptionTable = { ...globalOptions, ...command.options };
-  const parsed = parseOptions(table, own, { program: `${program} ${command.name}`, allowArgs: true });
+  const own = end < 0 ? rest : rest.slice(0, end);
+  const parsed = parseOptions(table, own, { program: path, allowArgs: true, plainWords: true });
   if (parsed.kind === 'help') {
-    terminal.out.write(commandHelp(command));
+    terminal.out.write(commandHelp(command, path));
     return 0;
   }
-  if (parsed.kind === 'version') throw new UsageError(`use: ${program} version`);
-  for (const warning of parsed.warnings) terminal.err.write(`Warning: ${warning}\n`);
-  return invoke(command, parsed, end < 0 ? [] : rest.slice(end + 1), terminal);
+  if (parsed.kind === 'version') return dispatch(commands, ['version'], terminal, [program]);
+  for (const warning of parsed.warnings) terminal.err.write(`${warning}\n`);
+  return invoke(command, parsed, { trailing: end < 0 ? [] : rest.slice(end + 1), path }, terminal);
+}
+
+/** The subcommand that the arguments name, if the command has any. */
+async function innermost(
+  command: Command,
+  argv: readonly string[],
+  words: string[],
+): Promise<{ command: Command; rest: readonly string[] }> {
+  const { subcommands = [] } = command;
+  if (subcommands.length === 0) return { command, rest: argv };
+  const table = { ...globalOptions, ...command.options };
+  const next = firstWord(argv, table, (word) => named(subcommands, word) !== undefined);
+  const listed = next === undefined ? undefined : named(subcommands, next.word);
+  if (next === undefined || listed === undefined) return { command, rest: argv };
+  words.push(listed.name);
+  return innermost(await loaded(listed), next.rest, words);
+}
+
+async function help(commands: readonly Listed[], words: readonly string[], { out }: Terminal): Promise<number> {
+  const path = [program];
+  let command: Command | undefined;
+  for (const word of words) {
+    const next = named(command === undefined ? commands : (command.subcommands ?? []), word);
+    if (next === undefined) break;
+    command = await loaded(next);
+    path.push(command.name);
+  }
+  out.write(command === undefined ? overview(commands, program) : commandHelp(command, path.join(' ')));
+  return 0;
+}
+
+/** The words of release 1.24's command-line library. */
+function unknownCommand(commands: readonly Listed[], word: string): string {
+  const near = nearNames(
+    word,
+    commands.map(({ name }) => name),
+  );
+  const hint = near.length === 0 ? '' : `\n\nDid you mean this?\n${near.map((name) => `\t${name}\n`).join('')}`;
+  return `error: unknown command ${JSON.stringify(word)} for "${program}"${hint}\n`;
 }
 
 async function invoke(
   command: Command,
   parsed: ParsedOptions<OptionTable>,
-  trailing: readonly string[],
+  { trailing, path }: Pick<Invocation, 'trailing' | 'path'>,
   terminal: Terminal,
 ): Promise<number> {
   const values = valuesOf(parsed);
@@ -70,6 +122,7 @@ async function invoke(
     args: parsed.args,
     trailing,
     values,
+    path,
     namespace: values.string('namespace') ?? connection?.namespace ?? 'default',
     get api() {
       if (api === undefined) throw failure;
@@ -110,45 +163,10 @@ function valuesOf(parsed: ParsedOptions<OptionTable>): Values {
       const number = value(name);
       return typeof number === 'number' ? number : 0;
     },
+    map: (name) => {
+      const map = value(name);
+      return typeof map === 'object' && map !== null ? (map as Record<string, string>) : {};
+    },
     isSet: (name) => parsed.given.has(name),
   };
-}
-
-function report(error: unknown, { err }: Terminal): number {
-  if (error instanceof UsageError || error instanceof OptionsError) {
-    err.write(`error: ${error.message}\n`);
-    return 2;
-  }
-  if (error instanceof CommandError) {
-    err.write(`error: ${error.message}\n`);
-    return error.exitCode;
-  }
-  const status = statusOf(error);
-  if (status?.reason !== undefined && status.reason !== '') {
-    err.write(`Error from server (${status.reason}): ${status.message ?? ''}\n`);
-    return 1;
-  }
-  err.write(`error: ${messageOf(error)}\n`);
-  return 1;
-}
-
-function overview(commands: readonly Command[]): string {
-  const width = Math.max(...commands.map((c) => c.name.length)) + 3;
-  const lines = commands.map((c) => `  ${c.name.padEnd(width)}${c.summary}`);
-  return `orchctl talks to an orch cluster.\n\nUsage:\n  ${program} COMMAND [flags]\n\nCommands:\n${lines.join('\n')}\n\nDetails of a command: ${program} COMMAND --help\n`;
-}
-
-function commandHelp(command: Command): string {
-  const examples = command.examples.map((line) => `  ${line}`).join('\n');
-  const options: OptionTable = command.offline === true ? command.options : { ...globalOptions, ...command.options };
-  return helpText(options, {
-    program: `${program} ${command.name} ${command.usage}`.trim(),
-    description: `${command.summary}.\n\nExamples:\n${examples}`,
-  });
-}
-
-/** A command with a similar beginning. */
-function suggestion(commands: readonly Command[], name: string): string {
-  const near = commands.find((c) => c.name.startsWith(name.slice(0, 3)) || name.startsWith(c.name.slice(0, 3)));
-  return near === undefined ? '' : `, did you mean "${near.name}"?`;
 }

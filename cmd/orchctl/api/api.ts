@@ -21,6 +21,14 @@ export interface Selection {
   readonly fieldSelector?: string | undefined;
 }
 
+export interface TableRequest extends Selection {
+  /** Objects of one page; 0: all in one. */
+  readonly limit?: number | undefined;
+  /** Whether rows have the whole objects, instead of their metadata. */
+  readonly wholeObjects?: boolean;
+  readonly subresource?: string | undefined;
+}
+
 export interface Scope {
   /** Absent: all namespaces (or a cluster-scoped resource). */
   readonly namespace?: string | undefined;
@@ -151,11 +159,17 @@ export class Api {
     return this.json('GET', objectPath(resource, name, scope));
   }
 
-  async list<T extends ApiObject>(resource: ServedResource, scope: Scope, selection: Selection = {}): Promise<T[]> {
+  /** @param limit Objects of one page; 0: all in one. */
+  async list<T extends ApiObject>(
+    resource: ServedResource,
+    scope: Scope,
+    selection: Selection = {},
+    limit = pageSize,
+  ): Promise<T[]> {
     const items: T[] = [];
     let next: string | undefined;
     do {
-      const query = { ...selectionQuery(selection), limit: String(pageSize), continue: next };
+      const query = { ...selectionQuery(selection), ...pageOf(limit), continue: next };
       const path = withQuery(collectionPath(resource, scope), query);
       const page = await this.json<{ items?: T[]; metadata?: { continue?: string } }>('GET', path);
       // List items do not contain their kind; printed alone they need it.
@@ -168,16 +182,22 @@ export class Api {
   }
 
   /** Rows of one object or a collection, as the server prints them. */
-  async table(resource: ServedResource, name: string | undefined, scope: Scope, selection: Selection = {}) {
+  async table(
+    resource: ServedResource,
+    name: string | undefined,
+    scope: Scope,
+    { limit = pageSize, wholeObjects = false, subresource, ...selection }: TableRequest = {},
+  ) {
+    const includeObject = wholeObjects ? 'Object' : undefined;
     if (name !== undefined) {
-      const path = objectPath(resource, name, scope);
+      const path = withQuery(objectPath(resource, name, scope, subresource), { includeObject });
       const answer = await this.json<Table>('GET', path, undefined, { accept: tableMediaTypes });
       return asTable(answer, this.#clock.now());
     }
     let table: Table | undefined;
     let next: string | undefined;
     do {
-      const query = { ...selectionQuery(selection), limit: String(pageSize), continue: next };
+      const query = { ...selectionQuery(selection), ...pageOf(limit), includeObject, continue: next };
       const path = withQuery(collectionPath(resource, scope), query);
       const answer: Table = await this.json('GET', path, undefined, { accept: tableMediaTypes });
       const page = asTable(answer, this.#clock.now());
@@ -285,6 +305,10 @@ export function withQuery(path: string, parameters: Record<string, string | unde
   return text === '' ? path : `${path}?${text}`;
 }
 
+function pageOf(limit: number): Record<string, string | undefined> {
+  return { limit: limit > 0 ? String(limit) : undefined };
+}
+
 function selectionQuery(selection: Selection): Record<string, string | undefined> {
   return { labelSelector: selection.labelSelector, fieldSelector: selection.fieldSelector };
 }
@@ -303,9 +327,46 @@ export function failureOf(code: number, body: string): StatusError {
   } catch {
     // Not JSON, such as a proxy's page or plain text.
   }
-  return new StatusError({
-    status: 'Failure',
-    code,
-    message: body.trim() === '' ? `the server responded with status ${code}` : body.trim(),
-  });
+  const [reason, message] = genericFailure(code, body.trim());
+  return new StatusError({ status: 'Failure', code, reason, message });
+}
+
+/** Reason and message of an answer without a Status, in the words of release 1.24's client. */
+function genericFailure(code: number, text: string): [reason: string, message: string] {
+  switch (code) {
+    case 401:
+      return ['Unauthorized', 'the server has asked for the client to provide credentials'];
+    case 403:
+      return ['Forbidden', text === '' ? 'the server does not allow access to the requested resource' : text];
+    case 404:
+      return ['NotFound', 'the server could not find the requested resource'];
+    case 405:
+      return [
+        'MethodNotAllowed',
+        text === '' ? 'the server does not allow this method on the requested resource' : text,
+      ];
+    case 409:
+      return ['Conflict', 'the server reported a conflict'];
+    case 429:
+      return ['TooManyRequests', 'the server has received too many requests and has asked us to try again later'];
+    case 503:
+      return ['ServiceUnavailable', text === '' ? 'the server is currently unable to handle the request' : text];
+    case 504:
+      return [
+        'Timeout',
+        'the server was unable to return a response in the time allotted, but may still be processing the request',
+      ];
+    default:
+      return code >= 500
+        ? [
+            'InternalError',
+            `an error on the server (${JSON.stringify(text)}) has prevented the request from succeeding`,
+          ]
+        : [
+            '',
+            text === ''
+              ? `the server responded with the status code ${code} but did not return more information`
+              : text,
+          ];
+  }
 }

@@ -42,13 +42,13 @@ for (const [name, version] of [
 ] as const) {
   t.equal(catalog.one(name).version, version, name);
 }
-t.throws(() => catalog.one('cronjobs.v2.batch'), { name: 'UsageError' });
+t.throws(() => catalog.one('cronjobs.v2.batch'), { name: 'CommandError' });
 t.same(
   catalog.preferred.filter(({ group }) => group === 'batch').map(({ version }) => version),
   ['v1'],
   'once, in the version that the server prefers',
 );
-t.throws(() => catalog.one('cows'), { name: 'UsageError', message: /no resource type "cows"/ });
+t.throws(() => catalog.one('cows'), { name: 'CommandError', message: /doesn't have a resource type "cows"/ });
 t.same(
   catalog.find('all').map((r) => r.resource),
   ['pods', 'deployments', 'cronjobs'],
@@ -64,7 +64,7 @@ t.test('arguments select resources and objects', async (t) => {
     ['deployments', 'b'],
   ]);
   t.same(names('pods,deploy'), [['pods'], ['deployments']]);
-  for (const wrong of [[], ['pods,deploy', 'a'], ['pod/a', 'b'], ['pod/'], ['pod/a/b']]) {
-    t.throws(() => parseTargets(catalog, wrong), { name: 'UsageError' }, wrong.join(' '));
+  for (const wrong of [[], ['pod/a', 'b'], ['pod/'], ['pod/a/b']]) {
+    t.throws(() => parseTargets(catalog, wrong), { name: 'CommandError' }, wrong.join(' '));
   }
 });

@@ -1,6 +1,6 @@
 /** Resolves resource names: `po`, `pod`, `pods`, `deployments.apps`, `deploy/web`. */
 import { type Dialect, kubernetesDialect, orchDialect } from '#apimachinery/dialect.js';
-import { UsageError } from '#cmd/orchctl/terminal/errors.js';
+import { CommandError } from '#cmd/orchctl/terminal/errors.js';
 
 /** A resource served by the API server. */
 export interface ServedResource {
@@ -46,7 +46,7 @@ export class ResourceCatalog {
 
   /**
    * All resources for `names` (comma separated; may contain categories such as `all`); repeated names count once. Throws a
-   * UsageError.
+   * CommandError.
    */
   find(names: string): ServedResource[] {
     return [...new Set(names.split(','))].flatMap((name) => {
@@ -57,7 +57,7 @@ export class ResourceCatalog {
 
   /**
    * The resource with that plural, singular, short name or kind, optionally followed by `.group` or `.version.group`.
-   * Throws a UsageError.
+   * Throws a CommandError.
    */
   one(name: string): ServedResource {
     const lower = name.toLowerCase();
@@ -78,16 +78,21 @@ export class ResourceCatalog {
     // A name in several groups: core first, then in the server's order.
     const best = matches.find((r) => r.group === '') ?? matches[0];
     if (best === undefined) {
-      throw new UsageError(`the server has no resource type "${name}"; see all with: orchctl api-resources`);
+      throw new CommandError(`the server doesn't have a resource type ${JSON.stringify(plain)}`);
     }
     return best;
   }
 
   byKind(apiVersion: string, kind: string): ServedResource {
     const match = this.#resources.find((r) => apiVersionOf(r) === apiVersion && r.kind === kind);
-    if (match === undefined) throw new UsageError(`the server has no kind "${kind}" in version "${apiVersion}"`);
+    if (match === undefined) throw new CommandError(noKind(apiVersion, kind));
     return match;
   }
+}
+
+/** The words of release 1.24 for a kind that the server does not have. */
+export function noKind(apiVersion: string, kind: string): string {
+  return `no matches for kind ${JSON.stringify(kind)} in version ${JSON.stringify(apiVersion)}`;
 }
 
 export function apiVersionOf(resource: { group: string; version: string }): string {
@@ -96,8 +101,8 @@ export function apiVersionOf(resource: { group: string; version: string }): stri
 
 /** Object name as used by commands: `pod/web` or `deployment.apps/web`. */
 export function objectName(resource: ServedResource, name: string): string {
-  const type = resource.group === '' ? resource.singular : `${resource.singular}.${resource.group}`;
-  return `${type}/${name}`;
+  const kind = resource.kind.toLowerCase();
+  return `${resource.group === '' ? kind : `${kind}.${resource.group}`}/${name}`;
 }
 
 /** The objects in a command's arguments: `TYPE NAME…`, `TYPE/NAME…` or `TYPE`. */
@@ -107,19 +112,44 @@ export interface Target {
   readonly names: readonly string[];
 }
 
+/** What to name where a command has no objects, in the words of release 1.24. */
+const missing = `You must provide one or more resources by argument or filename.
+Example resource specifications include:
+   '-f rsrc.yaml'
+   '--filename=rsrc.json'
+   '<resource> <name>'
+   '<resource>'`;
+
+/** Throws a CommandError. */
 export function parseTargets(catalog: ResourceCatalog, args: readonly string[]): Target[] {
-  const [first, ...rest] = args;
-  if (first === undefined) throw new UsageError('name a resource type, such as: pods');
-  if (args.some((arg) => arg.includes('/'))) {
-    return args.map((arg) => {
-      const [type, name, more] = arg.split('/');
-      if (type === undefined || name === undefined || name === '' || more !== undefined) {
-        throw new UsageError(`"${arg}" is not TYPE/NAME; with a slash in one argument all must have one`);
+  const words = eachWithItsType(args);
+  const [first, ...names] = words;
+  if (first === undefined) throw new CommandError(missing);
+  const slashes = words.filter((word) => word.includes('/')).length;
+  if (slashes > 0) {
+    if (slashes < words.length) throw new CommandError(mixed);
+    return words.map((word) => {
+      const [type = '', name = '', more] = word.split('/');
+      if (more !== undefined) {
+        throw new CommandError('arguments in resource/name form may not have more than one slash');
+      }
+      if (type === '' || name === '' || type.includes(',')) {
+        throw new CommandError('arguments in resource/name form must have a single resource and name');
       }
       return { resource: catalog.one(type), names: [name] };
     });
   }
   const resources = catalog.find(first);
-  if (resources.length > 1 && rest.length > 0) throw new UsageError('names can be given for one resource type only');
-  return resources.map((resource) => ({ resource, names: rest }));
+  if (resources.length > 1 && names.length > 0) throw new CommandError('you must specify only one resource');
+  return resources.map((resource) => ({ resource, names }));
+}
+
+const mixed =
+  "there is no need to specify a resource type as a separate argument when passing arguments in resource/name form (e.g. 'orchctl get resource/<resource_name>' instead of 'orchctl get resource resource/<resource_name>'";
+
+/** `a,b NAME` names `a/NAME` and `b/NAME`. */
+function eachWithItsType(args: readonly string[]): readonly string[] {
+  const [types = '', ...names] = args;
+  if (names.length === 0 || !types.includes(',')) return args;
+  return types.split(',').flatMap((type) => names.map((name) => `${type}/${name}`));
 }

@@ -4,7 +4,8 @@ import { objectPath, withQuery } from '#cmd/orchctl/api/api.js';
 import { objectName } from '#cmd/orchctl/api/resources.js';
 import type { Command } from '#cmd/orchctl/commands/command.js';
 import { type Manifest, readManifests } from '#cmd/orchctl/commands/manifests.js';
-import { filenameOption, outputOption } from '#cmd/orchctl/commands/options.js';
+import { filenameOptions } from '#cmd/orchctl/commands/options.js';
+import { printOptions } from '#cmd/orchctl/print/formats.js';
 import { directiveOf, validateManifests, validateOption } from '#cmd/orchctl/validation/validate.js';
 
 export const fieldManager = 'orchctl';
@@ -15,8 +16,8 @@ export const apply: Command = {
   summary: 'Bring objects to the state in files (server-side apply)',
   examples: ['orchctl apply -f examples/', 'cat web.yaml | orchctl apply -f -'],
   options: {
-    ...filenameOption,
-    ...outputOption,
+    ...filenameOptions,
+    ...printOptions,
     ...validateOption,
     'force-conflicts': {
       type: 'bool',

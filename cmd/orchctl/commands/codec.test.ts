@@ -36,11 +36,11 @@ t.test('converts standard input without a server', async (t) => {
 });
 
 t.test('reports wrong usage and invalid input', async (t) => {
-  t.match(await ctl([]), { code: 2, err: /--to json\|yaml\|protobuf/ });
-  t.match(await ctl(['--to', 'xml']), { code: 2, err: /must be one of: json, yaml, protobuf/ });
-  t.match(await ctl(['--to', 'json', 'a.yaml']), { code: 2, err: /codec --to json < a\.yaml/ });
+  t.match(await ctl([]), { code: 1, err: /--to json\|yaml\|protobuf/ });
+  t.match(await ctl(['--to', 'xml']), { code: 1, err: /--to takes one of json, yaml, protobuf, not "xml"/ });
+  t.match(await ctl(['--to', 'json', 'a.yaml']), { code: 1, err: /codec --to json < a\.yaml/ });
   const refused = await ctl(['--to', 'protobuf'], { input: configMap, terminal: true });
-  t.match(refused, { code: 2, err: /terminal; send it to a file: codec --to protobuf > FILE/ });
+  t.match(refused, { code: 1, err: /terminal; send it to a file: codec --to protobuf > FILE/ });
   t.equal(refused.out.length, 0);
   t.match(await ctl(['--to', 'json'], { input: 'kind: Pod' }), {
     code: 1,

@@ -2,16 +2,8 @@
 
 import type { Api } from '#cmd/orchctl/api/api.js';
 import type { Terminal } from '#cmd/orchctl/terminal/terminal.js';
+import type { Values } from '#cmd/orchctl/terminal/values.js';
 import type { OptionTable } from '#daemon/options/option.js';
-
-/** Parsed options by name. */
-export interface Values {
-  string(name: string): string | undefined;
-  strings(name: string): readonly string[];
-  bool(name: string): boolean;
-  number(name: string): number;
-  isSet(name: string): boolean;
-}
 
 export interface Invocation extends Terminal {
   readonly args: readonly string[];
@@ -22,7 +14,12 @@ export interface Invocation extends Terminal {
   readonly api: Api;
   /** Namespace of the command line, else of the configuration, else `default`. */
   readonly namespace: string;
+  /** The words of the command: `orchctl create secret`. */
+  readonly path: string;
 }
+
+/** What the arguments of a command name, for completion. */
+export type Argument = 'types' | 'objects' | 'pods' | 'nodes' | 'containers' | 'contexts' | 'clusters' | 'users';
 
 export interface Command {
   readonly name: string;
@@ -32,10 +29,37 @@ export interface Command {
   /** Complete command lines. */
   readonly examples: readonly string[];
   readonly options: OptionTable;
+  /** Other names. */
+  readonly aliases?: readonly string[];
+  /** Commands that are named after this one; it runs itself where none is named. */
+  readonly subcommands?: readonly Listed[];
   /** Whether it needs no API server. */
   readonly offline?: true;
   /** Whether --as names the user that the command is about, instead of a user to impersonate. Absent: never. */
   readonly isAboutUser?: (invocation: Pick<Invocation, 'args' | 'values'>) => boolean;
+  /** What its arguments name. Absent: nothing that can be completed. */
+  readonly completes?: Argument;
   /** Runs the command; undefined means exit code 0. */
   run(invocation: Invocation): Promise<number | undefined>;
+}
+
+/** A command whose code is imported when it runs, so that others start without it. */
+export interface CommandEntry {
+  readonly name: string;
+  readonly aliases?: readonly string[];
+  /** Heading in the overview. */
+  readonly section?: string;
+  readonly summary: string;
+  load(): Promise<Command>;
+}
+
+export type Listed = Command | CommandEntry;
+
+export function loaded(listed: Listed): Promise<Command> {
+  return 'load' in listed ? listed.load() : Promise.resolve(listed);
+}
+
+/** The command of that name. */
+export function named(commands: readonly Listed[], word: string): Listed | undefined {
+  return commands.find(({ name, aliases = [] }) => name === word || aliases.includes(word));
 }

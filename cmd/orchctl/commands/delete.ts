@@ -5,7 +5,7 @@ import { objectPath } from '#cmd/orchctl/api/api.js';
 import { objectName, parseTargets, type ServedResource } from '#cmd/orchctl/api/resources.js';
 import type { Command, Invocation } from '#cmd/orchctl/commands/command.js';
 import { readManifests } from '#cmd/orchctl/commands/manifests.js';
-import { filenameOption, selectorOptions } from '#cmd/orchctl/commands/options.js';
+import { filenameOptions, selectorOptions } from '#cmd/orchctl/commands/options.js';
 import { CommandError, UsageError } from '#cmd/orchctl/terminal/errors.js';
 
 interface Victim {
@@ -20,7 +20,7 @@ export const deleteCommand: Command = {
   summary: 'Delete objects and wait until they are gone',
   examples: ['orchctl delete -f examples/', 'orchctl delete pod web-0', 'orchctl delete pods -l app=web --wait=false'],
   options: {
-    ...filenameOption,
+    ...filenameOptions,
     ...selectorOptions,
     all: { type: 'bool', section: 'Selection', meaning: 'All objects of the type in the namespace.' },
     'grace-period': {

@@ -3,7 +3,7 @@ import type { ApiObject } from '#client/client.js';
 import { parseTargets, type ServedResource } from '#cmd/orchctl/api/resources.js';
 import type { Command, Invocation } from '#cmd/orchctl/commands/command.js';
 import { readTargets } from '#cmd/orchctl/commands/manifests.js';
-import { allNamespacesOption, filenameOption, selectorOptions } from '#cmd/orchctl/commands/options.js';
+import { allNamespacesOption, filenameOptions, selectorOptions } from '#cmd/orchctl/commands/options.js';
 import { ageOf } from '#cmd/orchctl/print/age.js';
 import { descriptionOf } from '#cmd/orchctl/print/description.js';
 import { alignColumns } from '#cmd/orchctl/print/table.js';
@@ -17,7 +17,7 @@ export const describe: Command = {
   options: {
     ...selectorOptions,
     ...allNamespacesOption,
-    ...filenameOption,
+    ...filenameOptions,
     'show-events': {
       type: 'bool',
       default: true,

@@ -35,11 +35,11 @@ t.test('JSON is YAML', async (t) => {
 
 t.test('errors name the file', async (t) => {
   for (const [text, message] of [
-    ['a: [', /^x\.yaml: /],
-    ['- 1', /^x\.yaml: expected an object/],
-    ['apiVersion: v1', /^x\.yaml: kind is not set/],
-    ['kind: Pod', /^x\.yaml: apiVersion is not set/],
-    ['kind: Pod\nkind: Pod', /^x\.yaml: .*line 2: key "kind" already set in map$/s],
+    ['a: [', /^error parsing x\.yaml: error converting YAML to JSON: yaml: /],
+    ['- 1', /^unable to decode "x\.yaml": expected an object/],
+    ['apiVersion: v1', /^unable to decode "x\.yaml": Object 'Kind' is missing in '\{"apiVersion":"v1"\}'/],
+    ['kind: Pod', /^unable to decode "x\.yaml": Object 'apiVersion' is missing/],
+    ['kind: Pod\nkind: Pod', /^error parsing x\.yaml: .*line 2: key "kind" already set in map$/s],
   ] as const) {
     t.throws(() => parseManifests(text, 'x.yaml'), { name: 'CommandError', message });
   }

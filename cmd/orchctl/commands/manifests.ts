@@ -1,13 +1,15 @@
-/** Reads manifests from files, folders and standard input, in YAML or JSON with one or more objects per file. */
+/** Reads manifests from files, folders, URLs and standard input, in YAML or JSON with one or more objects per file. */
 
 import { readdirSync, readFileSync, statSync } from 'node:fs';
-import { join } from 'node:path';
+import { extname, join } from 'node:path';
+import { DecodeError } from '#apimachinery/codec/json/decode-error.js';
 import { parseYAMLDocuments } from '#apimachinery/codec/yaml.js';
 import { messageOf } from '#apimachinery/errors/message.js';
 import type { ApiObject } from '#client/client.js';
-import type { ResourceCatalog, ServedResource, Target } from '#cmd/orchctl/api/resources.js';
+import { noKind, type ResourceCatalog, type ServedResource, type Target } from '#cmd/orchctl/api/resources.js';
 import type { Invocation } from '#cmd/orchctl/commands/command.js';
-import { CommandError, UsageError } from '#cmd/orchctl/terminal/errors.js';
+import { goJSON } from '#cmd/orchctl/print/json/go-json.js';
+import { CommandError } from '#cmd/orchctl/terminal/errors.js';
 
 export interface Manifest {
   readonly object: ApiObject;
@@ -18,25 +20,59 @@ export interface Manifest {
   readonly source: string;
 }
 
-const extensions = ['.yaml', '.yml', '.json'];
+const extensions = ['.json', '.yaml', '.yml'];
+
+interface Document {
+  readonly object: ApiObject;
+  readonly source: string;
+}
 
 /** All objects of the `--filename` options, in order; lists are expanded. */
 export async function readManifests(invocation: Invocation, catalog: ResourceCatalog): Promise<Manifest[]> {
+  const documents = await readDocuments(invocation);
+  return documents.map(({ object, source }) => place(object, source, invocation, catalog));
+}
+
+/** The objects without what the server knows of their kinds. */
+async function readDocuments(invocation: Invocation): Promise<Document[]> {
   const files = invocation.values.strings('filename');
-  if (files.length === 0) throw new UsageError('name a file: -f FILE');
-  const manifests: Manifest[] = [];
-  for (const file of files.flatMap(expand)) {
-    const text = file === '-' ? await readAll(invocation.stdin) : readFileSync(file, 'utf8');
-    for (const object of parseManifests(text, file)) manifests.push(place(object, file, invocation, catalog));
+  if (files.length === 0) throw new CommandError('must specify one of -f and -k');
+  const recursive = invocation.values.bool('recursive');
+  const documents: Document[] = [];
+  for (const file of files.flatMap((path) => expand(path, recursive))) {
+    const source = file === '-' ? 'STDIN' : file;
+    const text = await textOf(file, invocation);
+    documents.push(...parseManifests(text, source).map((object) => ({ object, source })));
   }
-  if (manifests.length === 0) throw new CommandError(`no objects in ${files.join(', ')}`);
-  return manifests;
+  return documents;
 }
 
 /** The objects in the files, as targets. */
 export async function readTargets(invocation: Invocation, catalog: ResourceCatalog): Promise<Target[]> {
   const manifests = await readManifests(invocation, catalog);
   return manifests.map(({ resource, object }) => ({ resource, names: [object.metadata.name ?? ''] }));
+}
+
+async function textOf(file: string, { stdin, signal }: Invocation): Promise<string> {
+  if (file === '-') return readAll(stdin);
+  if (!isURL(file)) return withoutMark(readFileSync(file));
+  const response = await fetch(file, { signal });
+  if (response.ok) return response.text();
+  const { status, statusText } = response;
+  throw new CommandError(
+    `unable to read URL ${JSON.stringify(file)}, server reported ${status} ${statusText}, status code=${status}`,
+  );
+}
+
+function isURL(path: string): boolean {
+  return path.startsWith('http://') || path.startsWith('https://');
+}
+
+/** UTF-16 has a byte order mark; without one it is UTF-8. */
+function withoutMark(bytes: Buffer): string {
+  if (bytes[0] === 0xff && bytes[1] === 0xfe) return bytes.subarray(2).toString('utf16le');
+  if (bytes[0] === 0xfe && bytes[1] === 0xff) return Buffer.from(bytes.subarray(2)).swap16().toString('utf16le');
+  return bytes.toString('utf8').replace(/^\ufeff/, '');
 }
 
 /** Parses a file's text. Throws a CommandError with file and position. */
@@ -46,19 +82,23 @@ export function parseManifests(text: string, source: string): ApiObject[] {
     // Parse like servers and other clients: `0755` is octal, `yes` is true.
     values = parseYAMLDocuments(text);
   } catch (error) {
-    throw new CommandError(`${source}: ${messageOf(error)}`);
+    if (!(error instanceof DecodeError)) throw error;
+    throw new CommandError(`error parsing ${source}: error converting YAML to JSON: ${messageOf(error)}`);
   }
   return values.filter((value) => value !== null && value !== undefined).flatMap((value) => unpack(value, source));
 }
 
 function unpack(value: unknown, source: string): ApiObject[] {
+  const cannot = (why: string) => new CommandError(`unable to decode ${JSON.stringify(source)}: ${why}`);
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    throw new CommandError(`${source}: expected an object with apiVersion, kind and metadata`);
+    throw cannot('expected an object with apiVersion, kind and metadata');
   }
   const object = value as Partial<ApiObject> & { items?: unknown[] };
-  if (typeof object.kind !== 'string' || object.kind === '') throw new CommandError(`${source}: kind is not set`);
+  if (typeof object.kind !== 'string' || object.kind === '') {
+    throw cannot(`Object 'Kind' is missing in '${goJSON(value)}'`);
+  }
   if (typeof object.apiVersion !== 'string' || object.apiVersion === '') {
-    throw new CommandError(`${source}: apiVersion is not set`);
+    throw cannot(`Object 'apiVersion' is missing in '${goJSON(value)}'`);
   }
   if (object.kind.endsWith('List') && Array.isArray(object.items)) {
     return object.items.flatMap((item) => unpack(item, source));
@@ -67,38 +107,56 @@ function unpack(value: unknown, source: string): ApiObject[] {
 }
 
 function place(object: ApiObject, source: string, invocation: Invocation, catalog: ResourceCatalog): Manifest {
-  const resource = catalog.byKind(object.apiVersion ?? '', object.kind ?? '');
-  if (!resource.namespaced) return { object, resource, namespace: undefined, source };
-  const objectNamespace = object.metadata.namespace;
-  if (
-    objectNamespace !== undefined &&
-    invocation.values.isSet('namespace') &&
-    objectNamespace !== invocation.namespace
-  ) {
+  const { apiVersion = '', kind = '', metadata } = object;
+  const resource = catalog.all.find((each) => each.kind === kind && versionOf(each) === apiVersion);
+  if (resource === undefined) {
+    const { name = '', namespace = '' } = metadata;
     throw new CommandError(
-      `${source}: the object's namespace is "${objectNamespace}", but -n is "${invocation.namespace}": omit one of them`,
+      `resource mapping not found for name: ${JSON.stringify(name)} namespace: ${JSON.stringify(namespace)} from ${JSON.stringify(source)}: ${noKind(apiVersion, kind)}\nensure CRDs are installed first`,
     );
   }
-  return { object, resource, namespace: objectNamespace ?? invocation.namespace, source };
+  if (!resource.namespaced) return { object, resource, namespace: undefined, source };
+  const own = metadata.namespace;
+  if (own !== undefined && own !== '' && invocation.values.isSet('namespace') && own !== invocation.namespace) {
+    throw new CommandError(
+      `the namespace from the provided object ${JSON.stringify(own)} does not match the namespace ${JSON.stringify(invocation.namespace)}. You must pass '--namespace=${own}' to perform this operation.`,
+    );
+  }
+  return { object, resource, namespace: own === undefined || own === '' ? invocation.namespace : own, source };
 }
 
-function expand(path: string): string[] {
-  if (path === '-') return [path];
+const versionOf = ({ group, version }: ServedResource) => (group === '' ? version : `${group}/${version}`);
+
+/** The files of a path: itself, or those of a folder in the order of their names. */
+function expand(path: string, recursive: boolean): string[] {
+  if (path === '-' || isURL(path)) return [path];
+  const missing = () => new CommandError(`the path ${JSON.stringify(path)} does not exist`);
   let isFolder: boolean;
   try {
     isFolder = statSync(path).isDirectory();
   } catch (error) {
-    throw new CommandError(`cannot read ${path}: ${messageOf(error)}`);
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') throw missing();
+    throw new CommandError(`the path ${JSON.stringify(path)} cannot be accessed: ${messageOf(error)}`);
   }
   if (!isFolder) return [path];
-  return readdirSync(path)
-    .filter((name) => extensions.some((extension) => name.endsWith(extension)))
-    .sort()
-    .map((name) => join(path, name));
+  const files = filesBelow(path, recursive);
+  if (files.length === 0) {
+    throw new CommandError(`error reading [${path}]: recognized file extensions are [${extensions.join(' ')}]`);
+  }
+  return files;
+}
+
+function filesBelow(folder: string, recursive: boolean): string[] {
+  const entries = readdirSync(folder, { withFileTypes: true }).sort((a, b) => (a.name < b.name ? -1 : 1));
+  return entries.flatMap((entry) => {
+    const path = join(folder, entry.name);
+    if (entry.isDirectory()) return recursive ? filesBelow(path, recursive) : [];
+    return extensions.includes(extname(entry.name)) ? [path] : [];
+  });
 }
 
 async function readAll(stream: NodeJS.ReadStream): Promise<string> {
   const parts: Buffer[] = [];
   for await (const part of stream) parts.push(typeof part === 'string' ? Buffer.from(part) : part);
-  return Buffer.concat(parts).toString('utf8');
+  return withoutMark(Buffer.concat(parts));
 }

@@ -4,6 +4,7 @@ import type { OptionTable } from '#daemon/options/option.js';
 export const globalOptions = {
   config: {
     type: 'string',
+    aliases: ['kubeconfig'],
     section: 'Connection',
     meaning:
       'Client configuration file. Default: the merged files of $ORCHCONFIG, else of $KUBECONFIG; else ~/.orch/config, else ~/.kube/config.',
@@ -39,13 +40,17 @@ export const globalOptions = {
   },
 } as const satisfies OptionTable;
 
-export const selectorOptions = {
+export const labelSelectorOption = {
   selector: {
     type: 'string',
     shorthand: 'l',
     section: 'Selection',
     meaning: 'Label selector, such as `app=web,tier!=db`.',
   },
+} as const satisfies OptionTable;
+
+export const selectorOptions = {
+  ...labelSelectorOption,
   'field-selector': {
     type: 'string',
     section: 'Selection',
@@ -62,21 +67,44 @@ export const allNamespacesOption = {
   },
 } as const satisfies OptionTable;
 
-export const outputOption = {
-  output: {
-    type: 'string',
-    shorthand: 'o',
-    section: 'Output',
-    oneOf: ['wide', 'json', 'yaml', 'name'],
-    meaning: 'Output format.',
-  },
-} as const satisfies OptionTable;
-
-export const filenameOption = {
+export const filenameOptions = {
   filename: {
     type: 'strings',
     shorthand: 'f',
     section: 'Selection',
-    meaning: 'File or folder with objects in YAML or JSON; -: standard input.',
+    meaning: 'File, folder or URL with objects in YAML or JSON; -: standard input.',
+  },
+  recursive: { type: 'bool', shorthand: 'R', section: 'Selection', meaning: 'Also read the folders in folders.' },
+} as const satisfies OptionTable;
+
+export const chunkOption = {
+  'chunk-size': {
+    type: 'int',
+    default: 500,
+    min: 0,
+    section: 'Selection',
+    meaning: 'Objects of one page of a large list; 0: all at once.',
   },
 } as const satisfies OptionTable;
+
+export const dryRunOption = {
+  'dry-run': {
+    type: 'string',
+    default: 'none',
+    alone: 'unchanged',
+    section: 'Writing',
+    meaning: 'client: only print what would be sent; server: run the request without storing the result; none.',
+  },
+} as const satisfies OptionTable;
+
+/** @param manager The field manager of the command. */
+export function managerOption(manager: string) {
+  return {
+    'field-manager': {
+      type: 'string',
+      default: manager,
+      section: 'Writing',
+      meaning: 'Name of the manager of the fields that are written.',
+    },
+  } as const satisfies OptionTable;
+}

@@ -5,9 +5,10 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { aborted } from '#apimachinery/async/abort.js';
 import { messageOf } from '#apimachinery/errors/message.js';
 import { hostPort } from '#apimachinery/net/host-port.js';
-import type { Command, Values } from '#cmd/orchctl/commands/command.js';
+import type { Command } from '#cmd/orchctl/commands/command.js';
 import { filterDefaults, requestFilter } from '#cmd/orchctl/proxy/api-proxy.js';
 import { CommandError, UsageError } from '#cmd/orchctl/terminal/errors.js';
+import type { Values } from '#cmd/orchctl/terminal/values.js';
 import { parseRequestTarget } from '#daemon/serving/request-target.js';
 import { systemLogs } from '#daemon/serving/system-logs.js';
 

@@ -8,8 +8,9 @@ import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { realClock as clock } from '#apimachinery/clock.js';
 import type { Api } from '#cmd/orchctl/api/api.js';
-import type { Invocation, Values } from '#cmd/orchctl/commands/command.js';
+import type { Invocation } from '#cmd/orchctl/commands/command.js';
 import { proxy } from '#cmd/orchctl/commands/proxy.js';
+import type { Values } from '#cmd/orchctl/terminal/values.js';
 
 /** The API server: echoes requests, watches and upgrades. */
 async function apiServer(t: Test) {

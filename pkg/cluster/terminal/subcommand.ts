@@ -1,6 +1,7 @@
 /** Options and help of commands, and subcommands such as `orch backup save`. */
 import { stderr, stdout } from 'node:process';
 import { helpText } from '#daemon/options/help.js';
+import { nearNames } from '#daemon/options/near-names.js';
 import { OptionsError, type OptionTable, type OptionValues } from '#daemon/options/option.js';
 import { type ParsedOptions, type ParseSettings, parseOptions } from '#daemon/options/parse.js';
 
@@ -16,7 +17,7 @@ export function commandOptions<T extends OptionTable>(
   argv: readonly string[],
   settings: CommandSettings,
 ): ParsedOptions<T> | undefined {
-  const parsed = parseOptions(table, argv, settings);
+  const parsed = parseOptions(table, argv, { ...settings, plainWords: true });
   if (parsed.kind !== 'run') {
     const { description, program, synopsis = program } = settings;
     stdout.write(helpText(table, { program: synopsis, description }));
@@ -60,7 +61,9 @@ export async function runSubcommand<Tables extends Record<string, OptionTable>>(
     return 0;
   }
   if (!Object.hasOwn(commands, name)) {
-    stderr.write(`${program}: unknown command "${name}"\n\n${help}`);
+    const near = nearNames(name, Object.keys(commands));
+    const hint = near.length === 0 ? '' : `, did you mean ${near.join(' or ')}?`;
+    stderr.write(`${program}: unknown command "${name}"${hint}\n\n${help}`);
     return 2;
   }
   return runOne(`${program} ${name}`, commands[name as keyof Tables], rest);

@@ -5,10 +5,12 @@
  * ends the options. `-h`, `--help` and `--version` always exist. All errors are reported at once.
  */
 
+import { editDistance } from '#apimachinery/collections/edit-distance.js';
 import { quoted } from '#apimachinery/errors/message-values.js';
 import { deepFreeze } from '#apimachinery/freeze.js';
 import { inertFindings } from '#daemon/options/inert.js';
 import { type OptionDeclaration, OptionsError, type OptionTable, type OptionValues } from '#daemon/options/option.js';
+import { plainFault } from '#daemon/options/plain-words.js';
 import { defaultValue, OptionValueError, parseValue } from '#daemon/options/value.js';
 
 export interface ParsedOptions<T extends OptionTable> {
@@ -34,10 +36,13 @@ export interface ParseSettings {
   readonly program: string;
   /** Whether arguments that are not options are allowed. */
   readonly allowArgs?: boolean;
+  /** Whether faults of values are said in plain words, instead of those of Go's flag libraries. */
+  readonly plainWords?: boolean;
 }
 
 interface State {
   readonly table: OptionTable;
+  readonly plainWords: boolean;
   readonly shorthands: ReadonlyMap<string, string>;
   readonly aliases: ReadonlyMap<string, string>;
   readonly given: Map<string, unknown>;
@@ -57,6 +62,7 @@ export function parseOptions<T extends OptionTable>(
 ): ParseResult<T> {
   const state: State = {
     table,
+    plainWords: settings.plainWords === true,
     shorthands: new Map(
       Object.entries(table).flatMap(([name, { shorthand }]) => (shorthand === undefined ? [] : [[shorthand, name]])),
     ),
@@ -169,6 +175,10 @@ function setValue(state: State, name: string, declaration: OptionDeclaration, te
     state.given.set(name, parseValue(declaration, text, state.given.get(name)));
   } catch (error) {
     if (!(error instanceof OptionValueError)) throw error;
+    if (state.plainWords) {
+      state.errors.push(plainFault(name, declaration, text, error.message));
+      return;
+    }
     const label = declaration.shorthand === undefined ? `--${name}` : `-${declaration.shorthand}, --${name}`;
     state.errors.push(`invalid argument ${quoted(text)} for "${label}" flag: ${error.message}`);
   }
@@ -194,20 +204,4 @@ function nearest(written: string, names: readonly string[]): string | undefined 
   }
   if (best !== undefined || written.length < 4) return best;
   return names.find((name) => name.startsWith(written));
-}
-
-/** Levenshtein distance, or `limit` as soon as it cannot be less. */
-function editDistance(a: string, b: string, limit: number): number {
-  if (Math.abs(a.length - b.length) >= limit) return limit;
-  let row = Array.from({ length: b.length + 1 }, (_, j) => j);
-  for (let i = 1; i <= a.length; i += 1) {
-    const next = [i];
-    for (let j = 1; j <= b.length; j += 1) {
-      const substitution = (row[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1);
-      next[j] = Math.min(substitution, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1);
-    }
-    if (Math.min(...next) >= limit) return limit;
-    row = next;
-  }
-  return row[b.length] ?? limit;
 }

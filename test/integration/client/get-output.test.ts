@@ -8,7 +8,7 @@ import { promisify } from 'node:util';
 import t from 'tap';
 import { realClock } from '#apimachinery/clock.js';
 import { kubernetesDialect } from '#apimachinery/dialect.js';
-import { get } from '#cmd/orchctl/commands/get.js';
+import { get } from '#cmd/orchctl/commands/get/get.js';
 import { run } from '#cmd/orchctl/run.js';
 import { kubectls } from '#test/e2e/harness.js';
 import { call, startServer } from '#test/integration/apiserver/server.js';

@@ -2,7 +2,7 @@
 import type { AuthorizationAttributes } from '#apiserver/authorization/authorizer.js';
 import type { ResourceCatalog, ServedResource } from '#cmd/orchctl/api/resources.js';
 import type { Invocation } from '#cmd/orchctl/commands/command.js';
-import { UsageError } from '#cmd/orchctl/terminal/errors.js';
+import { CommandError, UsageError } from '#cmd/orchctl/terminal/errors.js';
 import type { OptionTable } from '#daemon/options/option.js';
 
 export const subresourceOption = {
@@ -61,7 +61,7 @@ function resourceOf(catalog: ResourceCatalog, type: string): NamedResource {
     const { group, resource, namespaced } = catalog.one(type);
     return { group, resource, namespaced, warnings: [] };
   } catch (error) {
-    if (!(error instanceof UsageError)) throw error;
+    if (!(error instanceof CommandError)) throw error;
     const dot = type.indexOf('.');
     const resource = dot < 0 ? type : type.slice(0, dot);
     const group = dot < 0 ? '' : type.slice(dot + 1);

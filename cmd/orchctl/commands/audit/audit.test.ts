@@ -203,8 +203,8 @@ t.test('rotated and compressed files are read first', async (t) => {
 });
 
 t.test('wrong usage and files that cannot be read', async (t) => {
-  t.match(await search(['--code', '40']), { code: 2, err: /--code: "40" is none of 403, 4xx and 400-499/ });
-  t.match(await search(['--since-time', 'noon']), { code: 2, err: /"noon" is not a time/ });
+  t.match(await search(['--code', '40']), { code: 1, err: /--code: "40" is none of 403, 4xx and 400-499/ });
+  t.match(await search(['--since-time', 'noon']), { code: 1, err: /"noon" is not a time/ });
   t.match(await search(['/nonexistent/audit.log']), { code: 1, err: /error: \/nonexistent\/audit.log: ENOENT/ });
   const folder = await folderFor(t);
   const broken = join(folder, 'a.gz');

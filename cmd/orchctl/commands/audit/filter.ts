@@ -1,7 +1,7 @@
 /** Which events a search shows. Pure. */
 import { parseTime } from '#apimachinery/clock.js';
-import type { Values } from '#cmd/orchctl/commands/command.js';
 import { UsageError } from '#cmd/orchctl/terminal/errors.js';
+import type { Values } from '#cmd/orchctl/terminal/values.js';
 
 /** The fields of an audit event that a search reads. A log comes from elsewhere, so each may be missing. */
 export interface LoggedEvent {

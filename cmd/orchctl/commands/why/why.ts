@@ -1,6 +1,6 @@
 import { subresourceOption } from '#cmd/orchctl/commands/access/target.js';
 import type { Command, Invocation } from '#cmd/orchctl/commands/command.js';
-import { allNamespacesOption, filenameOption } from '#cmd/orchctl/commands/options.js';
+import { allNamespacesOption, filenameOptions } from '#cmd/orchctl/commands/options.js';
 
 export const why: Command = {
   name: 'why',
@@ -17,7 +17,7 @@ export const why: Command = {
     'orchctl why pod web-0 -o yaml --node node-1',
   ],
   options: {
-    ...filenameOption,
+    ...filenameOptions,
     ...allNamespacesOption,
     ...subresourceOption,
     output: {

@@ -1,0 +1,37 @@
+/** Records kubectl's answers: `hack/record-peer.sh client` (PEER_CLIENT names the program). */
+import { spawn } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
+import { stdout } from 'node:process';
+import { type Answer, steady } from '#test/integration/client/kubectl/answer.js';
+import { recordedFile } from '#test/integration/client/kubectl/recorded.js';
+import type { Row } from '#test/integration/client/kubectl/rows.js';
+import { type Place, preparePlace, withPaths } from '#test/integration/client/kubectl/server.js';
+import { table } from '#test/integration/client/kubectl/table.js';
+
+const program = process.env['PEER_CLIENT'];
+if (program === undefined) throw new Error('PEER_CLIENT must name a kubectl of release 1.24');
+
+function answerOf(path: string, { args, input = '' }: Row, place: Place): Promise<Answer> {
+  return new Promise((resolve, reject) => {
+    const env = { KUBECONFIG: place.config, HOME: place.folder, PATH: process.env['PATH'] ?? '' };
+    const child = spawn(path, withPaths(args, place), { env, cwd: place.folder });
+    const [out, err]: [Buffer[], Buffer[]] = [[], []];
+    child.stdout.on('data', (part: Buffer) => out.push(part));
+    child.stderr.on('data', (part: Buffer) => err.push(part));
+    child.once('error', reject);
+    child.once('close', (code) =>
+      resolve({ out: Buffer.concat(out).toString(), err: Buffer.concat(err).toString(), code: code ?? 128 }),
+    );
+    child.stdin.on('error', () => undefined);
+    child.stdin.end(input);
+  });
+}
+
+const place = await preparePlace();
+const recorded: Record<string, Answer>[] = [];
+for (const row of table) {
+  recorded.push({ [row.args.join(' ')]: steady(await answerOf(program, row, place), place) });
+}
+await place.stop();
+writeFileSync(recordedFile, `${JSON.stringify(recorded, undefined, 2)}\n`);
+stdout.write(`${recorded.length} answers in ${recordedFile}\n`);
