@@ -114,6 +114,8 @@ function makeDialect(w: Words) {
     /** API versions of the configurations of two admission plugins. */
     eventRateLimitVersion: `eventratelimit.admission.${w.api}/v1alpha1`,
     podTolerationRestrictionVersion: `podtolerationrestriction.admission.${w.api}/v1alpha1`,
+    /** Group and version of the questions why an object is stuck, which are not part of 1.24. */
+    insight: { group: `insight.${w.api}`, version: 'v1alpha1', apiVersion: `insight.${w.api}/v1alpha1` },
     /** Reviews of images: the API version, and the domain of annotations. */
     imagePolicy: { apiVersion: `imagepolicy.${w.api}/v1alpha1`, domain: `image-policy.${w.api}` },
     /** API versions of the tracing configuration. */

@@ -2,6 +2,7 @@
 import { deferred } from '#apimachinery/async/deferred.js';
 import { andThen, type MaybePromise } from '#apimachinery/async/steps.js';
 import type { Clock } from '#apimachinery/clock.js';
+import type { Dialect } from '#apimachinery/dialect.js';
 import { aggregate } from '#apimachinery/errors/aggregate.js';
 import { forbidden, tooManyRequests } from '#apimachinery/errors/status.js';
 import type {
@@ -159,6 +160,23 @@ export class PrivilegedGroupAuthorizer implements Authorizer {
   authorize({ user }: AuthorizationAttributes): AuthorizationDecision {
     const member = user.groups.some((group) => this.#groups.has(group));
     return { decision: member ? 'allow' : 'noOpinion', reason: '' };
+  }
+}
+
+/** Lets every authenticated user ask why: the answer has nothing that the user may not read. */
+export class QuestionAuthorizer implements Authorizer {
+  readonly mode = 'Questions';
+  readonly #dialect: Dialect;
+
+  constructor(dialect: Dialect) {
+    this.#dialect = dialect;
+  }
+
+  authorize({ user, verb, group, resource, subresource, namespace }: AuthorizationAttributes): AuthorizationDecision {
+    const { insight, groups } = this.#dialect;
+    const isQuestion = group === insight.group && resource === 'whys' && subresource === '' && namespace === '';
+    if (!isQuestion || verb !== 'create' || !user.groups.includes(groups.authenticated)) return noOpinion;
+    return { decision: 'allow', reason: '' };
   }
 }
 

@@ -6,6 +6,7 @@ import {
   AlwaysAllowAuthorizer,
   AlwaysDenyAuthorizer,
   PrivilegedGroupAuthorizer,
+  QuestionAuthorizer,
   UnionAuthorizer,
   WaitingAuthorizer,
 } from '#apiserver/authorization/authorize.js';
@@ -66,7 +67,8 @@ export async function buildAuthorization(
   for (const name of values['authorization-mode']) modes.push(await modeOf(name, values, environment, reader));
   // As in 1.24, the server's own client is in this group.
   const privileged = new PrivilegedGroupAuthorizer([dialect.groups.masters]);
-  const union = new UnionAuthorizer([privileged, ...modes.map((mode) => mode.authorizer)]);
+  const questions = new QuestionAuthorizer(dialect);
+  const union = new UnionAuthorizer([privileged, questions, ...modes.map((mode) => mode.authorizer)]);
   const authorizer = new WaitingAuthorizer({ authorizer: union, clock });
   const withoutNodes = modes.map((mode) => mode.authorizer).filter(({ mode }) => mode !== 'Node');
   const rbac = modes.find((mode) => mode.rbac !== undefined)?.rbac;

@@ -21,6 +21,7 @@ import type { EndpointParts } from '#apiserver/build/endpoints.js';
 import { buildEnvironment, type ServerEnvironment } from '#apiserver/build/environment.js';
 import { buildNodeAgents, buildResourceMetrics } from '#apiserver/build/node-agents.js';
 import { buildPaths } from '#apiserver/build/paths.js';
+import { buildQuestions } from '#apiserver/build/questions.js';
 import { buildServiceNetwork } from '#apiserver/build/service-network.js';
 import { buildServing } from '#apiserver/build/serving.js';
 import { buildStorage } from '#apiserver/build/storage.js';
@@ -137,10 +138,12 @@ export async function buildApiServer(setup: ApiServerSetup): Promise<CompleteApi
   const network = buildServiceNetwork({ values, store: services, random, dialect, metrics });
   const workers = worker?.place.workers ?? 1;
   const webhooks = buildWebhookClient(values, environment, { reader, resolveName, workers });
-  const client = () => {
+  const built = () => {
     if (server === undefined) throw new Error('no request comes before the server is built');
-    return server.client;
+    return server;
   };
+  const client = () => built().client;
+  const handler = () => built().handler;
   const admission = await buildAdmission(values, environment, { storage, authorization, webhooks, client });
   const isOwn = (address: string, port: number) =>
     port === server?.address?.port &&
@@ -191,6 +194,7 @@ export async function buildApiServer(setup: ApiServerSetup): Promise<CompleteApi
           }),
         ],
         barrier,
+        questions: buildQuestions(environment, authorization, handler),
         aggregation,
         keyProbes: storage.keyProbes,
         ...(setup.around === undefined ? {} : { around: setup.around }),

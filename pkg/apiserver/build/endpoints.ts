@@ -10,7 +10,9 @@ import type { ApiResponse } from '#apiserver/http/exchange.js';
 import type { RequestContext } from '#apiserver/http/request-context.js';
 import type { Endpoint } from '#apiserver/pipeline/pipeline.js';
 import type { RegistryContext } from '#apiserver/registry/operation.js';
+import type { Responder } from '#apiserver/representation/respond.js';
 import type { ConnectEndpoint, VirtualResource } from '#apiserver/resources/endpoints.js';
+import type { ResourceTable } from '#apiserver/resources/resource-table.js';
 import type { ResourceStorages } from '#apiserver/resources/storages.js';
 import { plainPaths } from '#apiserver/routing/plain-paths.js';
 import { ResourceRouter } from '#apiserver/routing/router.js';
@@ -28,10 +30,18 @@ export interface EndpointParts {
   readonly healthChecks?: readonly HealthCheck[];
   /** Of the key management services that the stores need. */
   readonly keyProbes?: readonly KeyProbe[];
+  /** Answers why; absent: it is not served. */
+  readonly questions?: ((parts: QuestionParts) => Endpoint) | undefined;
   /** Additional plain paths (`/openid/v1/jwks`, `/.well-known/…`), by their exact path. */
   readonly paths?: Readonly<Record<string, (context: RequestContext) => Promise<ApiResponse>>>;
   /** Puts its own step before the endpoint; absent: there is none. Upgraded connections do not pass it. */
   readonly around?: (endpoint: Endpoint) => Endpoint;
+}
+
+/** The parts of the server that answers are made of. */
+export interface QuestionParts {
+  readonly resources: ResourceTable;
+  readonly responder: Responder;
 }
 
 export interface EndpointSetup {
@@ -66,7 +76,10 @@ export function buildEndpoints(environment: ServerEnvironment, parts: EndpointPa
     serverAddress,
     healthChecks: healthChecks(parts, setup),
   });
+  const questions = parts.questions?.({ resources: table, responder: registry.responder });
+  const { group: questionGroup } = environment.dialect.insight;
   const endpoint: Endpoint = (context) => {
+    if (context.info.group === questionGroup && questions !== undefined) return questions(context);
     const remote = remoteService(aggregation, context);
     if (aggregation !== undefined && remote !== undefined) {
       context.audit?.passedOn();

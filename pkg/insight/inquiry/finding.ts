@@ -25,6 +25,8 @@ export interface Remedy {
   readonly action: string;
   /** A command of the client that does it, without the program's name; names in capitals are for the reader to fill in. */
   readonly command?: string;
+  /** Objects that do it, for the reader to apply. */
+  readonly manifests?: readonly object[];
 }
 
 export interface Finding {

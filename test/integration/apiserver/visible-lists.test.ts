@@ -1,13 +1,7 @@
 /** Lists and watches over all namespaces with `visible=true`, as clients see them. */
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import t, { type Test } from 'tap';
+import t from 'tap';
 import { kubernetesDialect as dialect } from '#apimachinery/dialect.js';
-import { InProcessTransport } from '#client/rest/in-process-transport.js';
-import { readAll } from '#client/rest/response.js';
-import { generateRsaKey, privateKeyToPem, publicKeyToPem } from '#pki/keys.js';
-import { startCompleteServer } from '#test/integration/apiserver/complete-server.js';
+import { serverForUsers, type UserClient } from '#test/integration/apiserver/server-for-users.js';
 
 // biome-ignore lint/suspicious/noExplicitAny: answers of the server
 type Any = any;
@@ -15,56 +9,11 @@ type Any = any;
 const rbac = `/apis/${dialect.apiVersion('rbac', 'v1')}`;
 const maps = '/api/v1/configmaps?visible=true';
 
-async function setUp(t: Test) {
-  const folder = await mkdtemp(join(tmpdir(), 'visible-lists-'));
-  t.teardown(() => rm(folder, { recursive: true, force: true }));
-  const keys = await generateRsaKey();
-  const file = async (name: string, text: string) => {
-    await writeFile(join(folder, name), text);
-    return join(folder, name);
-  };
-  const api = await startCompleteServer(t, {
-    dialect,
-    argv: [
-      ...['--secure-port=0', '--authorization-mode=Node,RBAC', '--service-account-issuer=https://test'],
-      `--service-account-signing-key-file=${await file('key', privateKeyToPem(keys.privateKey))}`,
-      `--service-account-key-file=${await file('pub', publicKeyToPem(keys.publicKey))}`,
-      '--service-cluster-ip-range=10.96.0.0/24',
-    ],
-  });
-  return (name: string, ...groups: string[]) => {
-    const transport = new InProcessTransport({ handler: api.handler, user: { name, groups } });
-    const open = async (method: string, path: string, { body, accept = 'application/json' }: Call = {}) => {
-      const headers = { 'content-type': 'application/json', accept };
-      const sent = body === undefined ? {} : { body: Buffer.from(JSON.stringify(body)) };
-      return transport.request({ method, path, headers, ...sent });
-    };
-    const send = async (method: string, path: string, call: Call = {}) => {
-      const response = await open(method, path, call);
-      const bytes = await readAll(response.body);
-      const isJson = response.headers['content-type']?.startsWith('application/json') === true;
-      return {
-        status: response.status,
-        body: (isJson ? JSON.parse(bytes.toString()) : bytes.toString('latin1')) as Any,
-      };
-    };
-    return { open, send, close: () => transport.close() };
-  };
-}
-
-interface Call {
-  readonly body?: object;
-  readonly accept?: string;
-}
-
 const namesOf = (list: Any): string[] =>
   (list.items ?? []).map(({ metadata }: Any) => `${metadata.namespace ?? ''}/${metadata.name}`);
 
 /** Reads the events of a watch. */
-async function watching(
-  client: { readonly open: Awaited<ReturnType<typeof setUp>> extends never ? never : Any },
-  path: string,
-) {
+async function watching(client: UserClient, path: string) {
   const response = await client.open('GET', path);
   const iterator = response.body[Symbol.asyncIterator]();
   let rest = '';
@@ -105,12 +54,12 @@ async function watching(
 }
 
 t.test('lists and watches of what a user may see', async (t) => {
-  const as = await setUp(t);
+  const as = await serverForUsers(t, dialect);
   const admin = as('admin', dialect.groups.masters, dialect.groups.authenticated);
   const jane = as('jane', 'dev', dialect.groups.authenticated);
   const create = async (path: string, body: object) => {
     const { status, body: created } = await admin.send('POST', path, { body });
-    t.equal(status, 201, `${path} ${JSON.stringify(created)}`);
+    t.equal(status, 201, status === 201 ? path : JSON.stringify(created));
     return created;
   };
   const binding = (namespace: string, subject: object, name = 'viewers') =>

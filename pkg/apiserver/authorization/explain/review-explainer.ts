@@ -4,7 +4,7 @@
  */
 import type { Dialect } from '#apimachinery/dialect.js';
 import type { AuthorizationAttributes, Authorizer } from '#apiserver/authorization/authorizer.js';
-import { explainAccess } from '#apiserver/authorization/explain/explanation.js';
+import { type AccessExplanation, explainAccess } from '#apiserver/authorization/explain/explanation.js';
 import type { RbacIndex } from '#apiserver/authorization/rbac/rbac-index.js';
 import type { UserInfo } from '#apiserver/http/exchange.js';
 
@@ -21,12 +21,21 @@ export class ReviewExplainer {
     this.#options = options;
   }
 
-  /** Annotations of the answer. Only a client that may list all roles and bindings learns of bindings. */
+  /** Annotations of the answer. */
   async annotations(request: AuthorizationAttributes, client: UserInfo): Promise<Readonly<Record<string, string>>> {
+    const { dialect } = this.#options;
+    const { mayRead: _mayRead, ...explanation } = await this.explanation(request, client);
+    return { [`authorization.${dialect.labelDomain}/explanation`]: JSON.stringify(explanation) };
+  }
+
+  /** Only a client that may list all roles and bindings learns of bindings. */
+  async explanation(
+    request: AuthorizationAttributes,
+    client: UserInfo,
+  ): Promise<AccessExplanation & { readonly mayRead: boolean }> {
     const { dialect, index } = this.#options;
-    const objects = (await this.#mayRead(client)) ? index.objects() : undefined;
-    const explanation = JSON.stringify(explainAccess(request, objects, dialect));
-    return { [`authorization.${dialect.labelDomain}/explanation`]: explanation };
+    const mayRead = await this.#mayRead(client);
+    return { ...explainAccess(request, mayRead ? index.objects() : undefined, dialect), mayRead };
   }
 
   async #mayRead(user: UserInfo): Promise<boolean> {
