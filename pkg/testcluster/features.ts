@@ -1,5 +1,6 @@
 /** The features of every cluster for tests, one line each. The first one's `around` is called first. */
 import type { TestFeatureFactory } from '#testcluster/feature/feature.js';
 import { podRules } from '#testcluster/pods/feature.js';
+import { world } from '#testcluster/world.js';
 
-export const features: readonly TestFeatureFactory[] = [podRules];
+export const features: readonly TestFeatureFactory[] = [podRules, world];

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type Clock, realClock } from '#apimachinery/clock.js';
+import { type Clock, processClock, realClock } from '#apimachinery/clock.js';
 import { type Dialect, type DialectName, dialectByName } from '#apimachinery/dialect.js';
 import { formatKubeconfig, singleContext } from '#client/kubeconfig/file.js';
 import { podRange, serviceRange } from '#cluster/embedded/ranges.js';
@@ -86,7 +86,7 @@ export async function startTestCluster(options: TestClusterOptions = {}): Promis
     }
   };
   try {
-    const pki = await ensureClusterPki(folder, { dialect, names: [], ips: [], now: clock.now() });
+    const pki = await ensureClusterPki(folder, { dialect, names: [], ips: [], now: processClock(clock).now() });
     const port = options.port ?? (await freePort());
     cluster = new TestCluster({
       daemons: {

@@ -80,6 +80,11 @@ export class TestCluster {
     return this.#cluster.process.failed;
   }
 
+  /** Stops a node like a power failure. Throws for an unknown name. */
+  stopNode(name: string): Promise<void> {
+    return this.#cluster.stopNode(name);
+  }
+
   /** Resolves when the API server serves, the nodes take pods and pods can be created. The owner calls `close`, also after a failure. */
   async start(): Promise<void> {
     await this.#cluster.start();

@@ -17,6 +17,7 @@ import { StartupChecks } from '#apiserver/build/startup-checks.js';
 import { keepUp, newApiService, type UpkeepParts } from '#apiserver/build/upkeep.js';
 import type { ApiHandler } from '#apiserver/http/exchange.js';
 import { ServerIdentity } from '#apiserver/identity/server-identity.js';
+import type { ResourceStorages } from '#apiserver/resources/storages.js';
 import { StorageVersions } from '#apiserver/storageversions/keep-versions.js';
 import type { WorkerLink } from '#apiserver/workers/worker-link.js';
 import type { Client } from '#client/client.js';
@@ -96,6 +97,11 @@ export class CompleteApiServer implements Daemon {
   /** A client with all rights, by function call. */
   get client(): Client {
     return this.#client;
+  }
+
+  /** The caches over the stores. */
+  get storages(): ResourceStorages {
+    return this.#parts.storage.storages;
   }
 
   start(signal: AbortSignal): Promise<void> {

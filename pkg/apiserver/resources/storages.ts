@@ -26,7 +26,7 @@ import type { Counted } from '#storage/poll-metrics.js';
 import type { ResourceStorage } from '#storage/resource-storage.js';
 import { ResourceStores } from '#storage/resource-stores.js';
 import { SplitStore } from '#storage/split-store.js';
-import { type Store, StoreError } from '#storage/store.js';
+import { type Revision, type Store, StoreError } from '#storage/store.js';
 
 export interface ResourceStoragesOptions {
   readonly dialect: Dialect;
@@ -193,6 +193,20 @@ export class ResourceStorages {
     const stored = this.#stored.get(resource);
     if (stored?.groups.has(group) === true) return stored.cache.size;
     return this.#custom.get(`${resource}.${group}`)?.size;
+  }
+
+  /** Revision of the last change of a built-in resource; undefined where it is not stored here. */
+  changedAt(group: string, resource: string): Revision | undefined {
+    const stored = this.#stored.get(resource);
+    return stored?.groups.has(group) === true ? stored.cache.changedAt : undefined;
+  }
+
+  /** The revision up to which all caches of built-in resources are complete. */
+  get completeAt(): Revision {
+    let complete: Revision | undefined;
+    for (const { cache } of this.#stored.values())
+      if (complete === undefined || cache.revision < complete) complete = cache.revision;
+    return complete ?? 0n;
   }
 
   /** The names (`secrets`, `deployments.apps`) that no stored resource has. */

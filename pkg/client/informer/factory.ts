@@ -90,6 +90,11 @@ export class SharedInformerFactory implements InformerFactory {
     return entry === undefined || entry.transform !== undefined ? undefined : (entry.shared as SharedInformer<T>);
   }
 
+  /** Started, and not stopped yet. */
+  get isRunning(): boolean {
+    return this.#signal !== undefined && !this.#signal.aborted;
+  }
+
   /** The state of each informer. */
   *states(): Generator<InformerState> {
     for (const { resource, isWhole, informer } of this.#entries.values()) {

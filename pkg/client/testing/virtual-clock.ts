@@ -1,5 +1,5 @@
 /** A clock that moves only when the test advances it. */
-import { createHook } from 'node:async_hooks';
+import { FileWork } from '#apimachinery/time/file-work.js';
 import { ManualClock } from '#apimachinery/time/manual-clock.js';
 
 /** Runs everything that is ready: promise jobs, and callbacks of this process's sockets and streams. */
@@ -7,24 +7,12 @@ export function eventLoopTurn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }
 
-/** Node.js's names for reads, writes and similar file operations, and for closing a file. */
-const isFileWork = (type: string): boolean => type.startsWith('FSREQ') || type === 'FILEHANDLECLOSEREQ';
-
-/** File operations in progress; `process.getActiveResourcesInfo` does not list all of them. */
-const fileWork = new Set<number>();
-createHook({
-  init(id, type) {
-    if (isFileWork(type)) fileWork.add(id);
-  },
-  after(id) {
-    fileWork.delete(id);
-  },
-}).enable();
+const fileWork = new FileWork().start();
 
 /** Waits for real file operations, so that they take no virtual time however slow the machine is. */
 async function finishFileWork(): Promise<void> {
   do await eventLoopTurn();
-  while (fileWork.size > 0);
+  while (fileWork.count > 0);
 }
 
 export class VirtualClock extends ManualClock {

@@ -1,5 +1,6 @@
 /** A cluster in this process with simulated nodes: what `startCluster` and the clusters of `orch test` are built from. */
 import { join } from 'node:path';
+import { processClock } from '#apimachinery/clock.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import { untilPodsAreAdmitted } from '#cluster/clients/nodes.js';
 import { setUpLocalStorage } from '#cluster/objects/local-storage.js';
@@ -86,7 +87,7 @@ export class EmbeddedCluster {
     const { daemons, folder } = this.#options;
     const { authority } = daemons.pki;
     const { serving } = await ensureNodePki(folder, authority, {
-      ...{ dialect: this.#dialect, nodeName: 'nodes', names: [], ips: ['127.0.0.1'], now: daemons.clock.now() },
+      ...{ dialect: this.#dialect, nodeName: 'nodes', names: [], ips: ['127.0.0.1'], now: processClock(daemons.clock).now() },
     });
     return { ca: authority.certificateFile, certificate: serving.certificateFile, key: serving.privateKeyFile };
   }

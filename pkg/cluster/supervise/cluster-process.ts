@@ -7,7 +7,7 @@ import type { Registry } from 'prom-client';
 import { nodes } from '#api/core/v1/resources.gen.js';
 import type { Node } from '#api/core/v1/types.gen.js';
 import { deferred } from '#apimachinery/async/deferred.js';
-import type { Clock } from '#apimachinery/clock.js';
+import { type Clock, datedClock, processClock } from '#apimachinery/clock.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import { type ApiServerSetup, buildApiServer } from '#apiserver/build/build.js';
 import type { CompleteApiServer } from '#apiserver/build/complete-api-server.js';
@@ -28,6 +28,7 @@ import { nodePodNetwork } from '#cluster/node-agent/pod-network.js';
 import { nodeServiceProxy } from '#cluster/node-agent/service-proxy.js';
 import { shutdownDependencies } from '#cluster/node-agent/shutdown.js';
 import type { ClusterPki } from '#cluster/pki/cluster-pki.js';
+import { ProcessActivity } from '#cluster/supervise/process-activity.js';
 import { ElectableLeadership } from '#cluster/supervise/electable-leadership.js';
 import type { SigningAuthorities } from '#controllers/csrsigning/controller.js';
 import { ControllerManager } from '#controllers/manager.js';
@@ -147,6 +148,7 @@ export class ClusterProcess {
   readonly #tracers: Tracer[] = [];
   /** By component. */
   readonly #recorders = new Map<string, ApiEventRecorder>();
+  readonly activity = new ProcessActivity();
   /** Shared by all ports: the process can record one profile at a time. */
   readonly #profiler: InspectorProfilerSource;
   #api: CompleteApiServer | undefined;
@@ -278,7 +280,8 @@ export class ClusterProcess {
       ...(cloud === undefined ? {} : { cloud }),
       ...(tracer === undefined ? {} : { tracer }),
     });
-    return [manager, new FileFollower([rootCA], { clock, log })];
+    this.activity.addManager(manager);
+    return [manager, new FileFollower([rootCA], { clock: processClock(clock), log })];
   }
 
   async #schedulerOf(informers: SharedInformerFactory): Promise<Scheduler> {
@@ -306,6 +309,7 @@ export class ClusterProcess {
       ...(tracer === undefined ? {} : { tracer }),
     });
     this.#scheduler = scheduler;
+    this.activity.addScheduler(scheduler);
     return scheduler;
   }
 
@@ -342,7 +346,7 @@ export class ClusterProcess {
     if (this.#scheduling === undefined) {
       const parsed = parsedOf(schedulerOptions(dialect), args, schedulerRules, log);
       const setup = await setUpScheduler(parsed, { dialect, env, log });
-      const extenders = await httpExtenders(setup.settings.extenders, { clock, env, log });
+      const extenders = await httpExtenders(setup.settings.extenders, { clock: processClock(clock), env, log });
       this.#scheduling = { ...setup, extenders };
     }
     return this.#scheduling;
@@ -391,7 +395,7 @@ export class ClusterProcess {
       nodeName: node.name,
       metrics,
       server: standardServer({
-        ...{ client, dialect, clock, random, log, metrics, debug },
+        ...{ client, dialect, clock: datedClock(clock), random, log, metrics, debug },
         nodeName: node.name,
         isPortOnlyPreferred: true,
       }),
@@ -401,6 +405,7 @@ export class ClusterProcess {
       ...(isSimulated ? {} : await cloudDependencies(values)),
       ...shutdownDependencies(settings, { dialect, log, isSimulated }),
     });
+    this.activity.addNode(agent);
     const shared = { informers, clock, random, log, metrics, nodeName: node.name };
     const beside = [nodeDns(values, shared), nodeServiceProxy(values, shared), nodePodNetwork(values, shared)];
     this.#inform(informers);
@@ -489,7 +494,9 @@ export class ClusterProcess {
 
   #informers(client: RestClient): SharedInformerFactory {
     const { clock, random, log } = this.#options;
-    return new SharedInformerFactory({ client, clock, random, log, transform: dropManagedFields });
+    const informers = new SharedInformerFactory({ client, clock, random, log, transform: dropManagedFields });
+    this.activity.addInformers(informers);
+    return informers;
   }
 
   #inform(informers: SharedInformerFactory): void {
@@ -505,6 +512,7 @@ export class ClusterProcess {
     if (existing !== undefined) return existing;
     const recorder = new ApiEventRecorder({ client, source: { component }, clock, random, log, metrics });
     this.#recorders.set(component, recorder);
+    this.activity.addRecorder(component, recorder);
     return recorder;
   }
 

@@ -91,11 +91,16 @@ interface WallTime {
   readonly minute: number;
 }
 
+/** Zones without an offset, whose wall clock needs no time zone database. */
+const withoutOffset: ReadonlySet<string> = new Set(['UTC', 'Etc/UTC']);
+
 /** Converts instants to the wall clock of a zone. */
 class ZoneClock {
-  readonly #format: Intl.DateTimeFormat;
+  /** Absent for zones without an offset. */
+  readonly #format: Intl.DateTimeFormat | undefined;
 
   constructor(timeZone: string) {
+    if (withoutOffset.has(timeZone)) return;
     this.#format = new Intl.DateTimeFormat('en-US', {
       timeZone,
       hourCycle: 'h23',
@@ -129,6 +134,7 @@ class ZoneClock {
 
   /** The offset from UTC in milliseconds. */
   #offset(ms: number): number {
+    if (this.#format === undefined) return 0;
     const parts: Record<string, number> = {};
     for (const { type, value } of this.#format.formatToParts(ms)) if (type !== 'literal') parts[type] = Number(value);
     const { year = 0, month = 1, day = 1, hour = 0, minute = 0, second = 0 } = parts;

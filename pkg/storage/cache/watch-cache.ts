@@ -159,6 +159,11 @@ export class WatchCache implements ResourceStorage {
     return this.#state.revision;
   }
 
+  /** Revision of the last change of an object. */
+  get changedAt(): Revision {
+    return this.#state.changedAt;
+  }
+
   /** Adds changes from before the cache was filled, so that watches can resume there; undefined: not available. */
   remember(past: { readonly since: Revision; readonly events: readonly StoreEvent[] } | undefined): void {
     const { transformer, context } = this.#options;
