@@ -87,7 +87,13 @@ export class EmbeddedCluster {
     const { daemons, folder } = this.#options;
     const { authority } = daemons.pki;
     const { serving } = await ensureNodePki(folder, authority, {
-      ...{ dialect: this.#dialect, nodeName: 'nodes', names: [], ips: ['127.0.0.1'], now: processClock(daemons.clock).now() },
+      ...{
+        dialect: this.#dialect,
+        nodeName: 'nodes',
+        names: [],
+        ips: ['127.0.0.1'],
+        now: processClock(daemons.clock).now(),
+      },
     });
     return { ca: authority.certificateFile, certificate: serving.certificateFile, key: serving.privateKeyFile };
   }

@@ -1,9 +1,8 @@
 /** What follows a clock that is moved by hand: one cluster with two nodes, and a namespace for each case. */
 import t, { type Test } from 'tap';
 import { deployments } from '#api/apps/v1/resources.gen.js';
-import { serviceaccounts } from '#api/core/v1/resources.gen.js';
 import { cronjobs, jobs } from '#api/batch/v1/resources.gen.js';
-import { events, namespaces, nodes, pods } from '#api/core/v1/resources.gen.js';
+import { events, namespaces, nodes, pods, serviceaccounts } from '#api/core/v1/resources.gen.js';
 import type { PodTemplateSpec } from '#api/core/v1/types.gen.js';
 import { formatTime, parseTime, realClock } from '#apimachinery/clock.js';
 import { ManualClock } from '#apimachinery/time/manual-clock.js';
@@ -45,7 +44,10 @@ function template(behaviour: Record<string, string> = {}, labels: Record<string,
 
 function once(behaviour: Record<string, string>): PodTemplateSpec {
   const { metadata, spec } = template(behaviour);
-  return { ...(metadata === undefined ? {} : { metadata }), spec: { ...spec, containers: spec?.containers ?? [], restartPolicy: 'Never' } };
+  return {
+    ...(metadata === undefined ? {} : { metadata }),
+    spec: { ...spec, containers: spec?.containers ?? [], restartPolicy: 'Never' },
+  };
 }
 
 t.test('the clock stands still, and moves as told', async (t) => {

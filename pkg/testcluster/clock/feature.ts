@@ -92,7 +92,14 @@ function moveOf(body: unknown, clock: Clock): Move {
 /** Moves the clock from timer to timer. With `settle` the cluster comes to rest at each. */
 async function moveClock(
   clock: ManualClock,
-  { byMs, settle, timeoutMs, settling, turn, signal }: Move & Omit<ClockEndpointOptions, 'clock'> & { signal: AbortSignal },
+  {
+    byMs,
+    settle,
+    timeoutMs,
+    settling,
+    turn,
+    signal,
+  }: Move & Omit<ClockEndpointOptions, 'clock'> & { signal: AbortSignal },
 ): Promise<ClockState> {
   let settled: Settled = { settled: true, unfinished: [] };
   const work = async () => {

@@ -33,7 +33,7 @@ function isOlder(a: string, b: string): boolean {
 }
 
 /** Informers that have not observed the last change of their resource. */
-export function* laggingInformers(parts: Pick<Parts, 'informers' | 'changedAt'>): Generator<Unfinished> {
+function* laggingInformers(parts: Pick<Parts, 'informers' | 'changedAt'>): Generator<Unfinished> {
   for (const { resource, isWhole, hasSynced, lastVersion } of parts.informers()) {
     if (!hasSynced) yield { name: `informer of ${resource}`, items: ['first list'] };
     const changed = isWhole ? parts.changedAt(resource) : undefined;

@@ -3,11 +3,11 @@ import t from 'tap';
 import { deployments } from '#api/apps/v1/resources.gen.js';
 import { jobs } from '#api/batch/v1/resources.gen.js';
 import { configmaps, namespaces, pods, services } from '#api/core/v1/resources.gen.js';
-import { realClock } from '#apimachinery/clock.js';
 import { deferred } from '#apimachinery/async/deferred.js';
+import { realClock } from '#apimachinery/clock.js';
 import { isConflict, isNotFound } from '#apimachinery/errors/status.js';
 import { ManualClock } from '#apimachinery/time/manual-clock.js';
-import type { TestFeatureFactory } from '#testcluster/feature.js';
+import type { TestFeatureFactory } from '#testcluster/feature/feature.js';
 import { features } from '#testcluster/features.js';
 import type { Settled } from '#testcluster/settle/settle.js';
 import { startTestCluster } from '#testcluster/start-test-cluster.js';
@@ -101,7 +101,9 @@ t.test('after random changes, a second settle finds the same world', async (t) =
     (name) =>
       client.resource(jobs).create({
         metadata: { name, namespace },
-        spec: { template: { spec: { restartPolicy: 'Never', containers: [{ name: 'c', image: 'i', command: ['true'] }] } } },
+        spec: {
+          template: { spec: { restartPolicy: 'Never', containers: [{ name: 'c', image: 'i', command: ['true'] }] } },
+        },
       }),
     (name) => client.resource(jobs).delete(name, { namespace, propagationPolicy: 'Background' }),
     (name) => client.resource(configmaps).create({ metadata: { name, namespace, finalizers: ['example.com/hold'] } }),
@@ -111,7 +113,9 @@ t.test('after random changes, a second settle finds the same world', async (t) =
   for (let round = 0; round < rounds; round += 1) {
     const count = 1 + random(20);
     await Promise.all(
-      Array.from({ length: count }, () => tolerant(changes[random(changes.length)]?.(`n${random(6)}`) ?? Promise.resolve())),
+      Array.from({ length: count }, () =>
+        tolerant(changes[random(changes.length)]?.(`n${random(6)}`) ?? Promise.resolve()),
+      ),
     );
     t.same(await settle(), rest, `round ${round}: at rest`);
     const before = await version();
@@ -127,7 +131,10 @@ t.test('after random changes, a second settle finds the same world', async (t) =
     t.equal(status?.availableReplicas ?? 0, spec.replicas, `${metadata.name} is available`);
   }
   const all = await client.resource(pods).list({ namespace });
-  t.ok(all.items.every(({ status }) => status?.phase === 'Running' || status?.phase === 'Succeeded'), 'every pod runs');
+  t.ok(
+    all.items.every(({ status }) => status?.phase === 'Running' || status?.phase === 'Succeeded'),
+    'every pod runs',
+  );
 });
 
 t.test('settle tells what it waits for', async (t) => {
