@@ -90,6 +90,8 @@ export async function makeBackup(cluster: TestCluster, host: Client): Promise<st
     return status?.succeeded === 1;
   });
   const { stdout } = await cluster.ctl('logs', '--selector=job-name=backup-now');
+  // It is not the release's.
+  await host.resource(jobs).delete('backup-now', { namespace, propagationPolicy: 'Background' });
   return /\/backups\/(orch-\S+)/.exec(stdout)?.[1] ?? stdout;
 }
 
