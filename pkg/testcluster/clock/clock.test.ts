@@ -35,9 +35,9 @@ async function namespaceOf(t: Test, name: string): Promise<string> {
 
 /** A pod with one container; `behaviour` by name: `exit-after: 5s`. */
 function template(behaviour: Record<string, string> = {}, labels: Record<string, string> = {}): PodTemplateSpec {
-  const { labelDomain } = client.dialect;
+  const { simulationPrefix } = client.dialect;
   const annotations = Object.fromEntries(
-    Object.entries(behaviour).map(([name, value]) => [`simulation.${labelDomain}/${name}`, value]),
+    Object.entries(behaviour).map(([name, value]) => [`${simulationPrefix}${name}`, value]),
   );
   return { metadata: { annotations, labels }, spec: { containers: [{ name: 'c', image: 'i' }] } };
 }
@@ -123,7 +123,7 @@ t.test('a failing job backs off, and a job ends at its deadline', async (t) => {
   });
   await client.resource(jobs).create({
     metadata: { name: 'endless', namespace },
-    spec: { activeDeadlineSeconds: 600, template: once({}) },
+    spec: { activeDeadlineSeconds: 600, template: once({ 'exit-after': 'never' }) },
   });
   const failing = async (name: string) => (await client.resource(jobs).get(name, { namespace })).status;
   await advance(t, '35s');
