@@ -31,7 +31,8 @@ bundle() {
 for program in orch orchctl orch-apiserver orch-controller-manager orch-scheduler orch-proxy orch-ingress nodeagent; do
   bundle "dist/cmd/$program/main.js"
 done
-if find dist/bundle -name '*.js' -newer dist/build.json -print0 | LC_ALL=C xargs -0r grep -l $'[\xc4-\xff]'; then
+mapfile -t pages < <(hack/bundle-dashboard.sh)
+if find dist/bundle -name '*.js' -not -path 'dist/bundle/dashboard/*' -newer dist/build.json -print0 | LC_ALL=C xargs -0r grep -l $'[\xc4-\xff]'; then
   echo "characters outside of Latin-1: write those of regular expressions as escapes" >&2
   exit 1
 fi
@@ -54,4 +55,4 @@ if [ "$scope" != --programs ]; then
   echo '{ "type": "module", "main": "node_modules/@tapjs/tap.js" }' >$tap/package.json
 fi
 find dist/bundle/proto -type f -print0 |
-  xargs -0 node dist/hack/bundle/main.js end "$meta"/*.json -- "${yaml_workers[@]}"
+  xargs -0 node dist/hack/bundle/main.js end "$meta"/*.json -- "${yaml_workers[@]}" "${pages[@]}"

@@ -12,5 +12,6 @@ else
 fi
 hack/generate-types.sh
 node_modules/.bin/tsc -p tsconfig.json
+node_modules/.bin/tsc -p pkg/dashboard/client
 # Checks that need all sources: layers, cycles, unused exports, state of modules, words.
 node dist/hack/lint/main.js

@@ -93,6 +93,12 @@ export const commands: readonly CommandEntry[] = [
     load: async () => (await import('#cmd/orchctl/commands/proxy.js')).proxy,
   },
   {
+    name: 'ui',
+    section: show,
+    summary: 'Show the cluster in the browser, with the credentials of the client configuration',
+    load: async () => (await import('#cmd/orchctl/commands/ui.js')).ui,
+  },
+  {
     name: 'image',
     section: run,
     summary: 'Load images onto nodes',

@@ -27,6 +27,7 @@ export const below: Readonly<Record<string, readonly string[]>> = {
   pki: ['apimachinery'],
   observe: ['apimachinery'],
   insight: ['api', 'apimachinery'],
+  dashboard: ['insight', 'api', 'apimachinery'],
   quota: ['api', 'apimachinery'],
   daemon: ['pki', 'api', 'apimachinery'],
   http: ['daemon', 'apimachinery'],

@@ -58,13 +58,21 @@ export interface ApiProxyOptions {
   readonly appendServerPath: boolean;
   /** Absent: every request is forwarded. */
   readonly accepts?: ((request: FilteredRequest) => boolean) | undefined;
+  /** Sees each request first, and answers those that it refuses. */
+  readonly guard?: (request: FastifyRequest, reply: FastifyReply, upgrades: AppUpgrades) => Promise<unknown>;
+  /** Headers of clients that are not forwarded, in lower case. */
+  readonly withheld?: readonly string[];
+  /** Added to forwarded responses. */
+  readonly answerHeaders?: Readonly<Record<string, string>>;
+  /** Adds routes of its own, which come before the forwarded paths. */
+  readonly addRoutes?: (app: FastifyInstance, upgrades: AppUpgrades) => void;
 }
 
 /** Time limit for the API server's answer to a protocol upgrade. */
 const answerMs = 60_000;
 
 export async function apiProxy(options: ApiProxyOptions): Promise<FastifyInstance> {
-  const { accepts, apiPrefix, appendServerPath, clock, target } = options;
+  const { accepts, apiPrefix, appendServerPath, clock, target, guard, withheld = [], answerHeaders = {} } = options;
   const { host, pathname } = new URL((await target()).url);
   const base = appendServerPath ? pathname.replace(/\/$/, '') : '';
   const app: FastifyInstance = fastify({ forceCloseConnections: true, schemaController: schemaless });
@@ -72,6 +80,8 @@ export async function apiProxy(options: ApiProxyOptions): Promise<FastifyInstanc
   app.setErrorHandler((error, _request, reply) => plain(reply, statusCodeOf(error), `${messageOf(error)}\n`));
   const upgrades = new AppUpgrades({ isForwarding: true });
   upgrades.addTo(app);
+  if (guard !== undefined) app.addHook('onRequest', (request, reply) => guard(request, reply, upgrades));
+  options.addRoutes?.(app, upgrades);
   const agent = new Agent({
     // Watches are silent while nothing happens.
     ...{ headersTimeout: 0, bodyTimeout: 0 },
@@ -87,6 +97,7 @@ export async function apiProxy(options: ApiProxyOptions): Promise<FastifyInstanc
 
   const headersFor = (request: FastifyRequest, targetHeaders: WebSocketTarget['headers']) => {
     const { host: _, ...received } = endToEndHeaders(request.headers);
+    for (const name of withheld) delete received[name];
     const before = received['x-forwarded-for'];
     const lower = Object.entries(targetHeaders).map(([name, value]) => [name.toLowerCase(), value]);
     const forwarded = before === undefined ? request.ip : `${before}, ${request.ip}`;
@@ -98,6 +109,7 @@ export async function apiProxy(options: ApiProxyOptions): Promise<FastifyInstanc
     const { method } = request;
     if (accepts?.({ method, path: decodeURIComponent(place), host: request.headers.host ?? '' }) === false)
       return plain(reply, 403, 'Forbidden\n');
+    reply.headers(answerHeaders);
     const current = await target();
     const headers = headersFor(request, current.headers);
     const upgrade = upgrades.of(request);

@@ -1,0 +1,7 @@
+import { LogView } from '#dashboard/client/parts/log-view.js';
+import type { TabProps } from '#dashboard/client/pages/object-page.js';
+import { podSelection } from '#dashboard/model/selectors.js';
+
+export function LogsTab({ kind, object }: TabProps) {
+  return <LogView namespace={object.metadata.namespace ?? ''} selection={podSelection(kind, object)} />;
+}

@@ -1,0 +1,99 @@
+/** All subscriptions of a page. Changes are sent together, a few times a second at most. */
+import type { Clock, Timer } from '#apimachinery/clock.js';
+import { ObjectsSubscription } from '#dashboard/live/objects-subscription.js';
+import { OverviewSubscription } from '#dashboard/live/overview-subscription.js';
+import { SharedSources, type SharedSourcesOptions } from '#dashboard/live/shared-sources.js';
+import type { Subscription, SubscriptionContext } from '#dashboard/live/subscription.js';
+import { TableSubscription } from '#dashboard/live/table-subscription.js';
+import type { LiveSpec, LiveSpecs, LiveState, LiveType } from '#dashboard/model/messages.js';
+
+/** Time between two states: events of a rollout come in bursts. */
+const pauseMs = 50;
+/** Subscriptions are sent this often without a change, because objects that take too long become troubles. */
+const idleMs = 15_000;
+
+type Factories = { readonly [T in LiveType]: (spec: LiveSpecs[T], context: SubscriptionContext) => Subscription<T> };
+
+const factories: Factories = {
+  table: (spec, context) => new TableSubscription(spec, context),
+  objects: (spec, context) => new ObjectsSubscription(spec, context),
+  overview: (spec, context) => new OverviewSubscription(spec, context),
+};
+
+interface Shown {
+  readonly type: LiveType;
+  readonly subscription: { change(spec: LiveSpec): boolean; state(): LiveState; close(): void };
+}
+
+export class Hub {
+  readonly #clock: Clock;
+  readonly #sources: SharedSources;
+  readonly #send: (id: number, state: LiveState) => void;
+  readonly #shown = new Map<number, Shown>();
+  readonly #touched = new Set<number>();
+  #timer: Timer | undefined;
+  #idle: Timer | undefined;
+  #sentMs = Number.NEGATIVE_INFINITY;
+
+  constructor(options: SharedSourcesOptions, send: (id: number, state: LiveState) => void) {
+    this.#clock = options.clock;
+    this.#sources = new SharedSources(options);
+    this.#send = send;
+    this.#beat();
+  }
+
+  show(id: number, spec: LiveSpec): void {
+    const shown = this.#shown.get(id);
+    if (shown?.type === spec.type && shown.subscription.change(spec)) return;
+    const { subscription } = this.#create(id, spec);
+    this.#shown.set(id, { type: spec.type, subscription });
+    // After the new one, which may use the same sources.
+    shown?.subscription.close();
+  }
+
+  end(id: number): void {
+    this.#shown.get(id)?.subscription.close();
+    this.#shown.delete(id);
+    this.#touched.delete(id);
+  }
+
+  close(): void {
+    for (const id of [...this.#shown.keys()]) this.end(id);
+    this.#timer?.cancel();
+    this.#idle?.cancel();
+    this.#sources.close();
+  }
+
+  /** The type selects the factory, and with it the type of specification and state. */
+  #create(id: number, spec: LiveSpec): Pick<Shown, 'subscription'> {
+    const touch = () => this.#touch(id);
+    const context = { sources: this.#sources, now: () => this.#clock.now(), touch };
+    const create = factories[spec.type] as (spec: LiveSpec, context: SubscriptionContext) => Shown['subscription'];
+    return { subscription: create(spec, context) };
+  }
+
+  #touch(id: number): void {
+    this.#touched.add(id);
+    if (this.#timer !== undefined) return;
+    const waitMs = Math.max(0, this.#sentMs + pauseMs - this.#clock.monotonic());
+    this.#timer = this.#clock.setTimer(() => this.#flush(), waitMs);
+  }
+
+  #flush(): void {
+    this.#timer = undefined;
+    const touched = [...this.#touched];
+    this.#touched.clear();
+    for (const id of touched) {
+      const shown = this.#shown.get(id);
+      if (shown !== undefined) this.#send(id, shown.subscription.state());
+    }
+    this.#sentMs = this.#clock.monotonic();
+  }
+
+  #beat(): void {
+    this.#idle = this.#clock.setTimer(() => {
+      for (const [id, { type }] of this.#shown) if (type === 'overview') this.#touch(id);
+      this.#beat();
+    }, idleMs);
+  }
+}
