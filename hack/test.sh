@@ -6,7 +6,7 @@ cd "$(dirname "$0")/.."
 hack/install-node.sh
 source hack/node.sh
 # One after the other, because both may use the system's package manager.
-{ hack/install-packages.sh --optional strace && hack/install-clients.sh; } &
+{ hack/install-packages.sh --optional strace chromium && hack/install-clients.sh; } &
 packages=$!
 hack/build.sh
 wait $packages

@@ -8,6 +8,7 @@ import { withoutComments } from './comments.js';
 /** Files that meet the process's own time, each with its reason. */
 const adapters: Readonly<Record<string, string>> = {
   'pkg/apimachinery/clock.ts': 'the clock itself',
+  'pkg/dashboard/client/platform/browser-clock.ts': 'the clock itself, in browsers',
   'pkg/daemon/tracing/otlp-tracer.ts': "spans carry the time of OpenTelemetry's own exporter",
   'pkg/nodeagent/grpc/channel.ts': 'a gRPC deadline is an instant of the process',
   'pkg/nodeagent/probes/grpc-check.ts': 'the time limit of a real connection',

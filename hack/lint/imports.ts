@@ -10,9 +10,10 @@ export interface Import {
 
 const run = promisify(execFile);
 const maxOutputBytes = 256 * 2 ** 20;
-const explain = [
+const projects = ['tsconfig.json', 'pkg/dashboard/client'];
+const explain = (project: string) => [
   'node_modules/.bin/tsc',
-  ...['-p', 'tsconfig.json', '--noEmit', '--noCheck', '--incremental', 'false', '--explainFiles'],
+  ...['-p', project, '--noEmit', '--noCheck', '--incremental', 'false', '--explainFiles'],
 ];
 
 /** Out of what `tsc --explainFiles` prints: the path of a file, and below it, indented, each reason why it is read. */
@@ -28,13 +29,20 @@ export function parseExplanation(text: string): Import[] {
 }
 
 function isSource(path: string): boolean {
-  return path.endsWith('.ts') && !path.endsWith('.d.ts') && !path.startsWith('.') && !path.includes('node_modules/');
+  return /\.tsx?$/.test(path) && !path.endsWith('.d.ts') && !path.startsWith('.') && !path.includes('node_modules/');
 }
 
-/** All imports of the compiler's project in this directory. Nothing is compiled. */
+/** All imports of the compiler's projects in this directory. Nothing is compiled. */
 export async function readImports(): Promise<Import[]> {
+  const lists = await Promise.all(projects.map(readProject));
+  // Both projects have the code that the browser shares.
+  const all = new Map(lists.flat().map((each) => [`${each.from} ${each.to}`, each]));
+  return [...all.values()];
+}
+
+async function readProject(project: string): Promise<Import[]> {
   // The hooks of a test runner must not reach the compiler.
-  const { stdout } = await run('env', ['-u', 'NODE_OPTIONS', ...explain], { maxBuffer: maxOutputBytes });
+  const { stdout } = await run('env', ['-u', 'NODE_OPTIONS', ...explain(project)], { maxBuffer: maxOutputBytes });
   const imports = parseExplanation(stdout);
   if (imports.length === 0) throw new Error('the compiler names no imports: does it still print what it reads?');
   return imports;

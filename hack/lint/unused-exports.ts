@@ -75,3 +75,11 @@ export function resolver(subpaths: Subpaths): Resolve {
     return room && room.folder + source.slice(room.prefix.length);
   };
 }
+
+/** Finds sources with markup, too, whose compiled names are the same. */
+export function withPages(resolve: Resolve, sources: ReadonlyMap<string, string>): Resolve {
+  return (specifier, from) => {
+    const path = resolve(specifier, from);
+    return path !== undefined && !sources.has(path) && sources.has(`${path}x`) ? `${path}x` : path;
+  };
+}

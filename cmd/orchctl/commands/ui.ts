@@ -37,7 +37,8 @@ export const ui: Command = {
       return start(0);
     });
     out.write(`The dashboard is at ${server.link}\nThe link gives access as you: do not pass it on. Ctrl-C ends it.\n`);
-    if (!values.bool('no-open') && !(await openBrowser(server.link))) err.write('No browser could be opened: open the link.\n');
+    if (!values.bool('no-open') && !(await openBrowser(server.link)))
+      err.write('No browser could be opened: open the link.\n');
     await aborted(signal);
     await server.close();
     return 0;

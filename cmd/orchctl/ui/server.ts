@@ -44,6 +44,7 @@ export async function startUiServer(options: UiServerOptions): Promise<UiServer>
   let cookie = '';
   const guard = async (request: FastifyRequest, reply: FastifyReply, upgrades: AppUpgrades) => {
     const path = request.url.split('?', 1)[0] ?? '';
+    if (path === '/') return reply.redirect('/ui/');
     const isUpgrade = upgrades.of(request) !== undefined;
     const reason = refusal(
       { method: request.method, path, headers: request.headers, isUpgrade },
@@ -61,7 +62,6 @@ export async function startUiServer(options: UiServerOptions): Promise<UiServer>
       addSession(own, options, () => cookie);
       addStream(own, upgrades, api);
       addForwards(own, forwards);
-      own.get('/', async (_request, reply) => reply.redirect('/ui/'));
       for (const url of ['/ui', '/ui/*']) own.get(url, (request, reply) => sendAsset(assets, request, reply));
     },
   });

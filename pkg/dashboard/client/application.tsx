@@ -1,14 +1,14 @@
 import { useCallback, useEffect, useMemo, useState } from 'preact/hooks';
 import { Login } from '#dashboard/client/login.js';
+import { Routes } from '#dashboard/client/pages/routes.js';
 import { type App, AppContext } from '#dashboard/client/parts/app-context.js';
 import { Quiet, TroubleNotice } from '#dashboard/client/parts/notice.js';
 import { Shell } from '#dashboard/client/parts/shell.js';
-import { Routes } from '#dashboard/client/pages/routes.js';
 import { HttpRequests } from '#dashboard/client/platform/http.js';
 import { openSession, type Session, type SessionInfo } from '#dashboard/client/platform/session.js';
 import { WorkerLink } from '#dashboard/client/platform/worker-link.js';
 import { type Discovery, discover } from '#dashboard/live/discover.js';
-import { parsePlace, type Place } from '#dashboard/model/places.js';
+import { type Place, parsePlace } from '#dashboard/model/places.js';
 import { type Trouble, troubleFrom } from '#dashboard/model/trouble.js';
 
 /** Opens the session, then shows the login or the pages. */
@@ -27,8 +27,7 @@ export function Application() {
   }, []);
   if (trouble !== undefined) return <Refused trouble={trouble} />;
   if (session !== undefined) return <Connected session={session} onRefused={() => setSession(undefined)} />;
-  if (info?.mode === 'token')
-    return <Login onLogin={(credentials) => setSession({ info, credentials })} />;
+  if (info?.mode === 'token') return <Login onLogin={(credentials) => setSession({ info, credentials })} />;
   return info === undefined ? <Quiet>Connecting…</Quiet> : <Refused trouble={{ code: 401, message: '' }} />;
 }
 

@@ -31,8 +31,8 @@ export function Login({ onLogin }: { readonly onLogin: (credentials: Credentials
       </form>
       <TroubleNotice trouble={trouble} />
       <p class="quiet">
-        <code>orchctl create token NAME</code> prints a token of a service account. This page keeps it in memory, until it
-        is closed or loaded again.
+        <code>orchctl create token NAME</code> prints a token of a service account. This page keeps it in memory, until
+        it is closed or loaded again.
       </p>
     </main>
   );

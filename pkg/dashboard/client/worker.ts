@@ -31,9 +31,8 @@ function serve({ credentials, dialect: dialectName }: Started): (message: ToWork
   };
 }
 
-const stage: { handle: ((message: ToWorker) => void) | undefined } = { handle: undefined };
-
-onmessage = ({ data }: MessageEvent<ToWorker>) => {
-  if (data.type === 'start') stage.handle = serve(data);
-  else stage.handle?.(data);
-};
+addEventListener('message', ({ data }: MessageEvent<ToWorker>) => {
+  if (data.type !== 'start') return;
+  const handle = serve(data);
+  addEventListener('message', (event: MessageEvent<ToWorker>) => handle(event.data));
+});

@@ -2,7 +2,14 @@ import type { Shared } from '#dashboard/live/shared-sources.js';
 import type { Subscription, SubscriptionContext } from '#dashboard/live/subscription.js';
 import type { RowObserver, TableHolder } from '#dashboard/live/table-holder.js';
 import type { OverviewSpec } from '#dashboard/model/messages.js';
-import { type CountedKind, countedKinds, type Overview, overviewOf, Troubles, warningsOf } from '#dashboard/model/overview.js';
+import {
+  type CountedKind,
+  countedKinds,
+  type Overview,
+  overviewOf,
+  Troubles,
+  warningsOf,
+} from '#dashboard/model/overview.js';
 import { type CellReader, cellReader, type Row } from '#dashboard/model/table.js';
 
 /** Objects that take too long become troubles without a change; they are checked this often. */

@@ -41,7 +41,8 @@ export class TableSubscription implements Subscription<'table'>, RowObserver {
 
   change(spec: TableSpec): boolean {
     const { path, labelSelector, fieldSelector, filter, sorting } = this.#spec;
-    if (spec.path !== path || spec.labelSelector !== labelSelector || spec.fieldSelector !== fieldSelector) return false;
+    if (spec.path !== path || spec.labelSelector !== labelSelector || spec.fieldSelector !== fieldSelector)
+      return false;
     if (
       spec.filter !== filter ||
       spec.sorting?.column !== sorting?.column ||

@@ -16,7 +16,7 @@ export async function answerWhy(
   const type = readTypeOf(kind);
   // A definition may use the same kind's name in its own group.
   const isKnownPath = type !== undefined && path.includes(`/${type.resource}/`);
-  if (!isKnownPath) return why(dialect, observations, kind, await requests.json<ApiObject>(path) as never);
+  if (!isKnownPath) return why(dialect, observations, kind, (await requests.json<ApiObject>(path)) as never);
   const object = await observations.get(type, name, namespace);
   if (object === undefined) throw new RequestError(404, `${kind} ${name} does not exist`);
   return why(dialect, observations, kind, { ...object, kind });

@@ -38,12 +38,17 @@ export class Certificate {
     this.validFrom = timeOf(bytes, only(bytes, notBefore));
     this.validTo = timeOf(bytes, only(bytes, notAfter));
     this.subject = nameOf(bytes, only(bytes, subject));
-    this.subjectAltName = alternatives(bytes, certificate.find(({ tag }) => tag === extensionsTag));
+    this.subjectAltName = alternatives(
+      bytes,
+      certificate.find(({ tag }) => tag === extensionsTag),
+    );
   }
 
   /** The name that covers the host; a wildcard stands for one label. */
   checkHost(host: string): string | undefined {
-    const names = (this.subjectAltName ?? '').split(', ').flatMap((name) => (name.startsWith('DNS:') ? [name.slice(4)] : []));
+    const names = (this.subjectAltName ?? '')
+      .split(', ')
+      .flatMap((name) => (name.startsWith('DNS:') ? [name.slice(4)] : []));
     const cn = /^CN=(.*)$/m.exec(this.subject)?.[1];
     const all = names.length > 0 || cn === undefined ? names : [cn];
     return all.find((name) => covers(name.toLowerCase(), host.toLowerCase()));
@@ -86,7 +91,8 @@ function inside(bytes: Uint8Array, { start, end }: Element): Element[] {
 function timeOf(bytes: Uint8Array, { tag, start, end }: Element): string {
   const text = ascii(bytes, start, end);
   const century = tag === utcTime ? (Number(text.slice(0, 2)) < 50 ? '20' : '19') : '';
-  const [, year, month, day, hour, minute, second] = /^(\d{4})(\d\d)(\d\d)(\d\d)(\d\d)(\d\d)Z$/.exec(century + text) ?? [];
+  const [, year, month, day, hour, minute, second] =
+    /^(\d{4})(\d\d)(\d\d)(\d\d)(\d\d)(\d\d)Z$/.exec(century + text) ?? [];
   if (year === undefined) throw new Error('a time is malformed');
   return `${year}-${month}-${day}T${hour}:${minute}:${second}Z`;
 }

@@ -10,7 +10,12 @@ export type RowTest = (row: Row) => boolean;
 const maxWords = 16;
 
 export function parseFilter(text: string, columns: readonly Column[]): RowTest | undefined {
-  const words = text.trim().toLowerCase().split(/\s+/).filter((word) => word !== '' && word !== '-').slice(0, maxWords);
+  const words = text
+    .trim()
+    .toLowerCase()
+    .split(/\s+/)
+    .filter((word) => word !== '' && word !== '-')
+    .slice(0, maxWords);
   if (words.length === 0) return undefined;
   const tests = words.map((word) => {
     if (!word.startsWith('-')) return wordTest(word, columns);
@@ -27,7 +32,11 @@ function wordTest(word: string, columns: readonly Column[]): RowTest {
     const rest = word.slice(colon + 1);
     if (name === 'namespace') return ({ namespace }) => namespace === rest;
     const index = columnIndex(columns, name);
-    if (index >= 0) return ({ cells }) => String(cells[index] ?? '').toLowerCase().includes(rest);
+    if (index >= 0)
+      return ({ cells }) =>
+        String(cells[index] ?? '')
+          .toLowerCase()
+          .includes(rest);
   }
   const equals = word.indexOf('=');
   if (equals > 0) {

@@ -29,7 +29,10 @@ export function readableOf(object: ApiObject): JsonMap {
 
 /** A Secret's values are hidden, and so are copies of them in annotations. */
 export function masked(object: ApiObject): ApiObject {
-  const { data, stringData, metadata } = object as ApiObject & { readonly data?: JsonMap; readonly stringData?: JsonMap };
+  const { data, stringData, metadata } = object as ApiObject & {
+    readonly data?: JsonMap;
+    readonly stringData?: JsonMap;
+  };
   const hide = (values: JsonMap) => Object.fromEntries(Object.keys(values).map((name) => [name, mask]));
   const annotations = Object.entries(metadata.annotations ?? {}).map(([name, value]) => [
     name,
@@ -41,7 +44,9 @@ export function masked(object: ApiObject): ApiObject {
     ...(stringData === undefined ? {} : { stringData: hide(stringData) }),
     metadata: {
       ...metadata,
-      ...(metadata.annotations === undefined ? {} : { annotations: Object.fromEntries(annotations) as Record<string, string> }),
+      ...(metadata.annotations === undefined
+        ? {}
+        : { annotations: Object.fromEntries(annotations) as Record<string, string> }),
     },
   } as ApiObject;
 }
@@ -79,11 +84,18 @@ function part(
 ): Json | undefined {
   if (isMap(edited) && (before === undefined || isMap(before))) {
     const entries = Object.entries(edited).flatMap(([name, value]): [string, Json][] => {
-      const inside = part(before?.[name], value, child(own, `f:${name}`), children(all, (set) => child(set, `f:${name}`)));
+      const inside = part(
+        before?.[name],
+        value,
+        child(own, `f:${name}`),
+        children(all, (set) => child(set, `f:${name}`)),
+      );
       return inside === undefined ? [] : [[name, inside]];
     });
     if (entries.length > 0) return Object.fromEntries(entries);
-    return before === undefined || own !== undefined ? edited : undefined;
+    if (before === undefined || (own !== undefined && Object.keys(own).length === 0)) return edited;
+    // An earlier edit made the map itself.
+    return own !== undefined && '.' in own ? {} : undefined;
   }
   if (isList(edited) && isList(before)) return listPart(before, edited, own, all);
   return before === undefined || own !== undefined || !isSame(before, edited) ? edited : undefined;
@@ -100,14 +112,17 @@ function listPart(
   const names = Object.keys(JSON.parse(keys.slice(2)) as JsonMap);
   const elements = edited.flatMap((element): Json[] => {
     if (!isMap(element)) return [element];
-    const isElement = (other: Json) => isMap(other) && names.every((name) => isSame(other[name] ?? null, element[name] ?? null));
+    const isElement = (other: Json) =>
+      isMap(other) && names.every((name) => isSame(other[name] ?? null, element[name] ?? null));
     const place = (set: JsonMap | undefined) =>
       Object.entries(set ?? {}).find(
         ([name]) => name.startsWith('k:') && isElement(JSON.parse(name.slice(2)) as Json),
       )?.[1] as JsonMap | undefined;
     const inside = part(before.find(isElement), element, place(own), children(all, place));
     if (!isMap(inside ?? null)) return [];
-    const identity = names.flatMap((name): [string, Json][] => (element[name] === undefined ? [] : [[name, element[name]]]));
+    const identity = names.flatMap((name): [string, Json][] =>
+      element[name] === undefined ? [] : [[name, element[name]]],
+    );
     return [{ ...Object.fromEntries(identity), ...(inside as JsonMap) }];
   });
   return elements.length === 0 ? undefined : elements;
@@ -143,7 +158,10 @@ function isList(value: Json | undefined): value is readonly Json[] {
 function isSame(a: Json, b: Json): boolean {
   if (isMap(a) && isMap(b)) {
     const names = Object.keys(a);
-    return names.length === Object.keys(b).length && names.every((name) => name in b && isSame(a[name] ?? null, b[name] ?? null));
+    return (
+      names.length === Object.keys(b).length &&
+      names.every((name) => name in b && isSame(a[name] ?? null, b[name] ?? null))
+    );
   }
   if (isList(a) && isList(b)) return a.length === b.length && a.every((value, i) => isSame(value, b[i] ?? null));
   return a === b;

@@ -1,15 +1,15 @@
 /** Messages between a page and its worker. The worker holds the watches and all rows; a page gets what it shows. */
-import type { Answer } from '#insight/inquiry/finding.js';
+
 import type { Sorting } from '#dashboard/model/order.js';
 import type { Overview } from '#dashboard/model/overview.js';
 import type { Column, Row } from '#dashboard/model/table.js';
 import type { Trouble } from '#dashboard/model/trouble.js';
+import type { Answer } from '#insight/inquiry/finding.js';
 
 /** How requests prove who sends them. */
 export type Credentials =
   /** A cookie of the loopback server, whose streams are WebSockets, because browsers open only six other connections. */
-  | { readonly kind: 'cookie' }
-  | { readonly kind: 'bearer'; readonly token: string };
+  { readonly kind: 'cookie' } | { readonly kind: 'bearer'; readonly token: string };
 
 /** A collection to list and watch. */
 export interface SourceQuery {

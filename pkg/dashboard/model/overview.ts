@@ -1,8 +1,8 @@
 /** What is wrong in a cluster, worst first, from the rows of its tables. Pure. */
 import { durationMs } from '#dashboard/model/age.js';
-import type { Trouble } from '#dashboard/model/trouble.js';
 import { troubleOf } from '#dashboard/model/status.js';
 import { type CellReader, type Column, cellReader, type Row } from '#dashboard/model/table.js';
+import type { Trouble } from '#dashboard/model/trouble.js';
 
 /** A kind that the overview counts. */
 export interface CountedKind {
@@ -33,6 +33,10 @@ export interface WrongObject {
   readonly createdMs: number;
   /** More pods of the same owner with the same trouble. */
   readonly more: number;
+  /** Of a pod: its controller's name. */
+  readonly owner: string | undefined;
+  /** Of a workload: its pods in trouble. */
+  readonly pods: readonly WrongObject[];
 }
 
 export interface KindCount {
@@ -98,8 +102,19 @@ export class Troubles {
       const owner = kind === 'Pod' ? row.owners?.find(({ controller }) => controller) : undefined;
       const key = owner === undefined ? row.key : `${owner.uid} ${text}`;
       const { namespace, name, createdMs } = row;
-      const more = (groups.get(key)?.more ?? -1) + 1;
-      groups.set(key, groups.has(key) ? { ...(groups.get(key) as WrongObject), more } : { kind, resource, base, text, namespace, name, createdMs, more });
+      const first = groups.get(key) ?? {
+        kind,
+        resource,
+        base,
+        text,
+        namespace,
+        name,
+        createdMs,
+        more: -1,
+        owner: owner?.name,
+        pods: [],
+      };
+      groups.set(key, { ...first, more: first.more + 1 });
     }
     return [...groups.values()];
   }
@@ -114,12 +129,32 @@ export interface Counted {
 }
 
 export function overviewOf(all: readonly Counted[], warnings: readonly WarningRow[]): Overview {
-  const wrong = all.flatMap(({ of, troubles }) => troubles.grouped(of));
+  const wrong = withPods(all.flatMap(({ of, troubles }) => troubles.grouped(of)));
   const counts = all.map(({ of: { kind, resource, base }, troubles, total, isLoading, trouble }) => ({
     ...{ kind, resource, base, total, isLoading, trouble },
     wrong: troubles.size,
   }));
   return { counts, wrong: wrong.slice(0, maxWrong), hidden: Math.max(0, wrong.length - maxWrong), warnings };
+}
+
+/** Pods of a workload that is listed itself are listed with it. A Deployment's name is that of its ReplicaSet without the hash. */
+function withPods(wrong: readonly WrongObject[]): WrongObject[] {
+  const workloads = new Map<string, WrongObject & { readonly pods: WrongObject[] }>();
+  const keyOf = (kind: string, namespace: string, name: string) => `${kind} ${namespace}/${name}`;
+  for (const object of wrong)
+    if (object.kind !== 'Pod')
+      workloads.set(keyOf(object.kind, object.namespace, object.name), { ...object, pods: [] });
+  const alone = wrong.filter((object) => {
+    if (object.kind !== 'Pod' || object.owner === undefined) return object.kind === 'Pod';
+    const { owner, namespace } = object;
+    const workload =
+      workloads.get(keyOf('Deployment', namespace, owner.replace(/-[^-]*$/, ''))) ??
+      workloads.get(keyOf('StatefulSet', namespace, owner)) ??
+      workloads.get(keyOf('DaemonSet', namespace, owner));
+    workload?.pods.push(object);
+    return workload === undefined;
+  });
+  return [...workloads.values(), ...alone];
 }
 
 /** Events of type Warning that are listed. */

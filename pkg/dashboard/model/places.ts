@@ -13,7 +13,10 @@ const noNamespace = '-';
 
 export function parsePlace(pathname: string, search: string): Place {
   const below = pathname.startsWith(root) ? pathname.slice(root.length) : '';
-  const segments = below.split('/').filter((segment) => segment !== '').map(decoded);
+  const segments = below
+    .split('/')
+    .filter((segment) => segment !== '')
+    .map(decoded);
   return { segments, query: Object.fromEntries(new URLSearchParams(search)) };
 }
 
@@ -25,13 +28,19 @@ function decoded(segment: string): string {
   }
 }
 
-export function placeLink(segments: readonly string[], query: Readonly<Record<string, string | undefined>> = {}): string {
+export function placeLink(
+  segments: readonly string[],
+  query: Readonly<Record<string, string | undefined>> = {},
+): string {
   const given = Object.entries(query).filter((entry): entry is [string, string] => (entry[1] ?? '') !== '');
   const text = new URLSearchParams(given).toString();
   return `${root}${segments.map(encodeURIComponent).join('/')}${text === '' ? '' : `?${text}`}`;
 }
 
-export function kindLink({ group, resource }: Pick<Kind, 'group' | 'resource'>, query: Readonly<Record<string, string | undefined>> = {}): string {
+export function kindLink(
+  { group, resource }: Pick<Kind, 'group' | 'resource'>,
+  query: Readonly<Record<string, string | undefined>> = {},
+): string {
   return placeLink(['kinds', group === '' ? core : group, resource], query);
 }
 

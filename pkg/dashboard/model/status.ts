@@ -3,11 +3,13 @@ import type { CellReader, Row } from '#dashboard/model/table.js';
 
 export type Tone = 'good' | 'busy' | 'bad' | 'idle';
 
-const good = /^(?:Running|Ready|Active|Bound|Available|True|Complete|Succeeded|Approved,Issued|Deployed|Healthy|Normal)$/;
+const good =
+  /^(?:Running|Ready|Active|Bound|Available|True|Complete|Succeeded|Approved,Issued|Deployed|Healthy|Normal)$/;
 const idle = /^(?:Completed|Ready,SchedulingDisabled|Released|False|Unknown\/NA)$/;
 const busy =
   /^(?:Pending|ContainerCreating|PodInitializing|Terminating|Init:\d+\/\d+|Progressing|Suspended|Approved|Released|NotReady,SchedulingDisabled)$/;
-const statusWords = /Error|BackOff|Failed|Failure|Evicted|NotReady|Lost|Unknown|Invalid|OOM|Stuck|Warning|Denied|Unschedulable/;
+const statusWords =
+  /Err|BackOff|Failed|Failure|Evicted|NotReady|Lost|Unknown|Invalid|OOM|Stuck|Warning|Denied|Unschedulable/;
 
 /** The tone of a status's text; undefined for texts that are no status. */
 export function toneOf(text: string): Tone | undefined {

@@ -20,7 +20,7 @@ export interface GuardRules {
 }
 
 /** The header of the page's own requests; other sites could send it only after a preflight, which is refused. */
-export const ownHeader = 'x-orch-dashboard';
+const ownHeader = 'x-orch-dashboard';
 
 /** Why the request is refused; undefined: it is accepted. */
 export function refusal(request: BrowserRequest, { hosts, cookie, session }: GuardRules): string | undefined {
@@ -38,7 +38,8 @@ export function refusal(request: BrowserRequest, { hosts, cookie, session }: Gua
   }
   if (!isOwn) return 'another site sent this request';
   // Browsers set no headers of WebSockets, but always an origin.
-  if (isUpgrade ? origin === '' : text(headers[ownHeader]) === '') return 'the dashboard’s page did not send this request';
+  if (isUpgrade ? origin === '' : text(headers[ownHeader]) === '')
+    return 'the dashboard’s page did not send this request';
   if (path === '/ui/session' && method === 'POST') return undefined;
   return hasSession(text(headers['cookie']), cookie, session) ? undefined : 'open the link that orchctl ui has printed';
 }
@@ -50,7 +51,9 @@ function isFile(method: string, path: string): boolean {
 }
 
 function hasSession(cookies: string, name: string, session: string): boolean {
-  return cookies.split('; ').some((each) => each.startsWith(`${name}=`) && isSameSecret(each.slice(name.length + 1), session));
+  return cookies
+    .split('; ')
+    .some((each) => each.startsWith(`${name}=`) && isSameSecret(each.slice(name.length + 1), session));
 }
 
 /** In the same time for every wrong text of that length. */

@@ -3,10 +3,11 @@ import { useApp } from '#dashboard/client/parts/app-context.js';
 import { DataTable, type Window } from '#dashboard/client/parts/data-table.js';
 import { LiveMark, Quiet, TroubleNotice } from '#dashboard/client/parts/notice.js';
 import { useLive } from '#dashboard/client/parts/use-live.js';
+import { browserClock } from '#dashboard/client/platform/browser-clock.js';
 import { collectionPath, type Kind } from '#dashboard/model/catalog.js';
 import type { TableSpec } from '#dashboard/model/messages.js';
 import type { Sorting } from '#dashboard/model/order.js';
-import { kindLink, objectLink } from '#dashboard/model/places.js';
+import { kindLink, objectLink, parsePlace } from '#dashboard/model/places.js';
 import type { Column } from '#dashboard/model/table.js';
 import { pluralOf } from '#dashboard/model/words.js';
 
@@ -24,10 +25,13 @@ export function KindPage({ kind }: { readonly kind: Kind }) {
     ...{ filter, sorting, ...window },
   };
   const state = useLive<'table'>(spec);
+  // Changes may follow each other before the page is drawn anew.
   const change = useCallback(
-    (changed: Record<string, string | undefined>) =>
-      go(kindLink(kind, { ...place.query, ...changed }), { replace: true }),
-    [kind, place, go],
+    (changed: Record<string, string | undefined>) => {
+      const { query } = parsePlace(location.pathname, location.search);
+      go(kindLink(kind, { ...query, ...changed }), { replace: true });
+    },
+    [kind, go],
   );
   const columns = state?.columns ?? [];
   const shown = shownColumns(columns, chosen);
@@ -82,10 +86,21 @@ function shownColumns(columns: readonly Column[], chosen: string | undefined): n
   });
 }
 
+/** A pause in typing of this length changes the address. */
+const typingMs = 120;
+
 function FilterBox({ value, onChange }: { readonly value: string; readonly onChange: (text: string) => void }) {
   const input = useRef<HTMLInputElement>(null);
   const [text, setText] = useState(value);
-  useEffect(() => setText(value), [value]);
+  // While the user types, the text is the user's.
+  useEffect(() => {
+    if (document.activeElement !== input.current) setText(value);
+  }, [value]);
+  useEffect(() => {
+    if (text === value) return undefined;
+    const timer = browserClock.setTimer(() => onChange(text), typingMs);
+    return () => timer.cancel();
+  }, [text]);
   return (
     <input
       ref={input}
@@ -95,10 +110,7 @@ function FilterBox({ value, onChange }: { readonly value: string; readonly onCha
       aria-label="Filter rows"
       placeholder="Filter:  web  -test  status:Running  app=shop   ( / )"
       value={text}
-      onInput={({ currentTarget }) => {
-        setText(currentTarget.value);
-        onChange(currentTarget.value);
-      }}
+      onInput={({ currentTarget }) => setText(currentTarget.value)}
     />
   );
 }

@@ -1,5 +1,6 @@
 import { useState } from 'preact/hooks';
 import { useApp } from '#dashboard/client/parts/app-context.js';
+import { ScrollBox } from '#dashboard/client/parts/scroll-box.js';
 import { kindLink } from '#dashboard/model/places.js';
 
 /** All kinds that the server serves, those of definitions among them. */
@@ -9,7 +10,10 @@ export function KindsPage() {
   const lower = text.toLowerCase();
   const kinds = catalog.kinds.filter(
     ({ kind, resource, group, shortNames }) =>
-      kind.toLowerCase().includes(lower) || resource.includes(lower) || group.includes(lower) || shortNames.includes(lower),
+      kind.toLowerCase().includes(lower) ||
+      resource.includes(lower) ||
+      group.includes(lower) ||
+      shortNames.includes(lower),
   );
   return (
     <div class="page">
@@ -27,32 +31,34 @@ export function KindsPage() {
         />
       </header>
       <section class="card" aria-label="Kinds">
-        <table class="plain">
-          <thead>
-            <tr>
-              <th scope="col">Kind</th>
-              <th scope="col">Resource</th>
-              <th scope="col">Short</th>
-              <th scope="col">Group</th>
-              <th scope="col">Version</th>
-              <th scope="col">In namespaces</th>
-            </tr>
-          </thead>
-          <tbody>
-            {kinds.map((kind) => (
-              <tr key={`${kind.group}/${kind.resource}`}>
-                <td>
-                  <a href={kindLink(kind, { namespace })}>{kind.kind}</a>
-                </td>
-                <td>{kind.resource}</td>
-                <td>{kind.shortNames.join(', ')}</td>
-                <td>{kind.group}</td>
-                <td>{kind.version}</td>
-                <td>{kind.namespaced ? 'yes' : 'no'}</td>
+        <ScrollBox label="Kinds">
+          <table class="plain">
+            <thead>
+              <tr>
+                <th scope="col">Kind</th>
+                <th scope="col">Resource</th>
+                <th scope="col">Short</th>
+                <th scope="col">Group</th>
+                <th scope="col">Version</th>
+                <th scope="col">In namespaces</th>
               </tr>
-            ))}
-          </tbody>
-        </table>
+            </thead>
+            <tbody>
+              {kinds.map((kind) => (
+                <tr key={`${kind.group}/${kind.resource}`}>
+                  <td>
+                    <a href={kindLink(kind, { namespace })}>{kind.kind}</a>
+                  </td>
+                  <td>{kind.resource}</td>
+                  <td>{kind.shortNames.join(', ')}</td>
+                  <td>{kind.group}</td>
+                  <td>{kind.version}</td>
+                  <td>{kind.namespaced ? 'yes' : 'no'}</td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </ScrollBox>
       </section>
     </div>
   );

@@ -1,20 +1,15 @@
 import type { ComponentType } from 'preact';
+import { EventsTab } from '#dashboard/client/pages/object/events-tab.js';
+import { SummaryTab } from '#dashboard/client/pages/object/summary-tab.js';
+import type { TabProps } from '#dashboard/client/pages/object/tab.js';
 import { lazy } from '#dashboard/client/parts/lazy.js';
 import { LiveMark, Quiet, TroubleNotice } from '#dashboard/client/parts/notice.js';
 import { useNow } from '#dashboard/client/parts/use-now.js';
 import { useObject } from '#dashboard/client/parts/use-object.js';
-import { EventsTab } from '#dashboard/client/pages/object/events-tab.js';
-import { SummaryTab } from '#dashboard/client/pages/object/summary-tab.js';
 import { ageText } from '#dashboard/model/age.js';
 import type { Kind } from '#dashboard/model/catalog.js';
-import type { ApiObject } from '#dashboard/model/messages.js';
 import { kindLink, objectLink } from '#dashboard/model/places.js';
 import { pluralOf } from '#dashboard/model/words.js';
-
-export interface TabProps {
-  readonly kind: Kind;
-  readonly object: ApiObject;
-}
 
 interface Tab {
   readonly id: string;

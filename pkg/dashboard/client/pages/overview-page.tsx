@@ -10,6 +10,8 @@ import { rootCauses } from '#insight/inquiry/finding.js';
 
 /** The first answers are asked for at once, others when the object is opened. */
 const maxInquiries = 12;
+/** Pods that are listed with their workload. */
+const maxPods = 3;
 
 /** The cluster, what is wrong first. */
 export function OverviewPage() {
@@ -65,7 +67,11 @@ function Wrong({ state }: { readonly state: Overview | undefined }) {
       ) : null}
       <ul class="wrong">
         {state?.wrong.map((object, i) => (
-          <WrongItem key={`${object.kind} ${object.namespace}/${object.name}`} object={object} asks={i < maxInquiries} />
+          <WrongItem
+            key={`${object.kind} ${object.namespace}/${object.name}`}
+            object={object}
+            asks={i < maxInquiries}
+          />
         ))}
       </ul>
       {state !== undefined && state.hidden > 0 ? <Quiet>And {state.hidden.toLocaleString('en')} more.</Quiet> : null}
@@ -74,12 +80,12 @@ function Wrong({ state }: { readonly state: Overview | undefined }) {
 }
 
 function WrongItem({ object, asks }: { readonly object: WrongObject; readonly asks: boolean }) {
-  const { kind, resource, base, namespace, name, text, more } = object;
+  const { kind, resource, base, namespace, name, text, more, pods } = object;
   const now = useNow();
   const place = namespace === '' ? '' : `/namespaces/${encodeURIComponent(namespace)}`;
   const path = `/${base}${place}/${resource}/${encodeURIComponent(name)}`;
   const request = { kind, path, name, ...(namespace === '' ? {} : { namespace }) };
-  const result = useWhy(asks ? request : undefined, text);
+  const result = useWhy(asks ? request : undefined, [text, ...pods.map((pod) => pod.text)].join(' '));
   const roots = result !== undefined && 'answer' in result ? rootCauses(result.answer.findings) : [];
   return (
     <li>
@@ -92,6 +98,14 @@ function WrongItem({ object, asks }: { readonly object: WrongObject; readonly as
         {more > 0 ? <span class="note"> and {more} more of its owner</span> : null}
         <span class="note age">{ageText(now - object.createdMs)}</span>
       </p>
+      {pods.slice(0, maxPods).map((pod) => (
+        <p key={pod.name} class="of">
+          <span class="kind">Pod</span>{' '}
+          <a href={objectLink({ group: '', resource: 'pods' }, pod.namespace, pod.name)}>{pod.name}</a>{' '}
+          <span class="status bad">{pod.text}</span>
+          {pod.more > 0 ? <span class="note"> and {pod.more} more</span> : null}
+        </p>
+      ))}
       {roots.slice(0, 2).map(({ reason, summary }) => (
         <p key={`${reason} ${summary}`} class="cause">
           {summary}

@@ -1,8 +1,8 @@
-import { useApp } from '#dashboard/client/parts/app-context.js';
 import { KindPage } from '#dashboard/client/pages/kind-page.js';
 import { KindsPage } from '#dashboard/client/pages/kinds-page.js';
 import { ObjectPage } from '#dashboard/client/pages/object-page.js';
 import { OverviewPage } from '#dashboard/client/pages/overview-page.js';
+import { useApp } from '#dashboard/client/parts/app-context.js';
 import { groupOf, namespaceOf } from '#dashboard/model/places.js';
 
 /** The page of the address. */
@@ -16,13 +16,19 @@ export function Routes() {
     case 'kinds': {
       if (group === '') return <KindsPage />;
       const kind = catalog.find(groupOf(group), resource);
-      return kind === undefined ? <Missing what={`The kind ${resource}`} /> : <KindPage key={`${group}/${resource}`} kind={kind} />;
+      return kind === undefined ? (
+        <Missing what={`The kind ${resource}`} />
+      ) : (
+        <KindPage key={`${group}/${resource}`} kind={kind} />
+      );
     }
     case 'objects': {
       const kind = catalog.find(groupOf(group), resource);
       if (kind === undefined) return <Missing what={`The kind ${resource}`} />;
       const inside = namespaceOf(namespace);
-      return <ObjectPage key={`${group}/${resource}/${namespace}/${name}`} {...{ kind, name, tab }} namespace={inside} />;
+      return (
+        <ObjectPage key={`${group}/${resource}/${namespace}/${name}`} {...{ kind, name, tab }} namespace={inside} />
+      );
     }
     default:
       return <Missing what="This page" />;

@@ -55,10 +55,11 @@ export function DataTable(props: DataTableProps) {
 
   const columns = state?.columns ?? [];
   const matching = state?.matching ?? 0;
-  const widths = columnWidths(state, shown, hasNamespaces);
+  const { columns: widths, width } = columnWidths(state, shown, hasNamespaces);
   useLayoutEffect(() => {
     scroller.current?.style.setProperty('--columns', widths);
-  }, [widths]);
+    scroller.current?.style.setProperty('--width', width);
+  }, [widths, width]);
 
   const move = (event: KeyboardEvent) => {
     const steps: Record<string, number> = { ArrowDown: 1, ArrowUp: -1, PageDown: 15, PageUp: -15, j: 1, k: -1 };
@@ -77,8 +78,15 @@ export function DataTable(props: DataTableProps) {
   };
 
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling region must be reachable by keyboard
-    <div class="table-scroll" ref={scroller} onScroll={report} onKeyDown={move} tabIndex={0} role="region" aria-label={`${label}, rows`}>
+    <div
+      class="table-scroll"
+      ref={scroller}
+      onScroll={report}
+      onKeyDown={move}
+      tabIndex={0}
+      role="region"
+      aria-label={`${label}, rows`}
+    >
       <div class="table" role="table" aria-label={label} aria-rowcount={matching + 1}>
         <div role="rowgroup" class="head">
           <div role="row" class="tr" aria-rowindex={1}>
@@ -197,7 +205,13 @@ function TableRow(props: TableRowProps) {
         if (column === undefined) return null;
         const text = cellText(column, row, index, now);
         return (
-          <div role="cell" key={column.name} class={`td${i === 0 ? ' first' : ''}`} data-column={column.name} title={text}>
+          <div
+            role="cell"
+            key={column.name}
+            class={`td${i === 0 ? ' first' : ''}`}
+            data-column={column.name}
+            title={text}
+          >
             {i === 0 ? (
               <a href={link} tabIndex={isFocused ? 0 : -1}>
                 {text}
@@ -219,17 +233,17 @@ function cellText(column: Column, row: Row, index: number, now: number): string 
 }
 
 /** Wide enough for the rows in view, in steps, so that columns keep their places while rows change. */
-function columnWidths(state: TableState | undefined, shown: readonly number[], hasNamespaces: boolean): string {
-  if (state === undefined) return '1fr';
-  const { columns, rows } = state;
-  const step = (characters: number) => Math.min(44, Math.ceil((characters + 2) / 4) * 4);
-  const widths = shown.map((index) => {
-    let longest = (columns[index]?.name.length ?? 0) + 2;
-    for (const { cells } of rows) longest = Math.max(longest, String(cells[index] ?? '').length);
-    return `minmax(${step(longest)}ch, ${index === 0 ? '2fr' : '1fr'})`;
-  });
-  if (!hasNamespaces) return widths.join(' ');
-  let longest = 'Namespace'.length + 2;
-  for (const { namespace } of rows) longest = Math.max(longest, namespace.length);
-  return [`minmax(${step(longest)}ch, 1fr)`, ...widths].join(' ');
+function columnWidths(state: TableState | undefined, shown: readonly number[], hasNamespaces: boolean) {
+  const { columns = [], rows = [] } = state ?? {};
+  const step = (title: string, textOf: (row: Row) => string) => {
+    const longest = rows.reduce((most, row) => Math.max(most, textOf(row).length), title.length + 2);
+    return Math.min(44, Math.ceil((longest + 2) / 4) * 4);
+  };
+  const widths = shown.map((index) => step(columns[index]?.name ?? '', ({ cells }) => String(cells[index] ?? '')));
+  if (hasNamespaces) widths.unshift(step('Namespace', ({ namespace }) => namespace));
+  const name = hasNamespaces ? 1 : 0;
+  return {
+    columns: widths.map((width, i) => `minmax(${width}ch, ${i === name ? 2 : 1}fr)`).join(' '),
+    width: `${widths.reduce((sum, width) => sum + width, 3)}ch`,
+  };
 }

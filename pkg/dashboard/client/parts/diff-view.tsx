@@ -9,12 +9,10 @@ export function DiffView({ lines }: { readonly lines: readonly DiffLine[] }) {
     lines.slice(Math.max(0, i - context), i + context + 1).some(({ type }) => type !== 'same'),
   );
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling region must be reachable by keyboard
     <pre class="code diff" tabIndex={0} role="region" aria-label="Difference">
       {lines.map(({ type, text }, i) => {
         if (near[i] === false) return near[i - 1] === true ? <span class="gap">⋯{'\n'}</span> : null;
         return (
-          // biome-ignore lint/suspicious/noArrayIndexKey: lines of one difference do not move
           <span key={i} class={type}>
             {signs[type]} {text}
             {'\n'}

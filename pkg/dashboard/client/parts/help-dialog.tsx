@@ -18,16 +18,17 @@ export function HelpDialog({ onClose }: { readonly onClose: () => void }) {
     <Dialog label="Keyboard shortcuts" onClose={onClose}>
       <h2>Keyboard shortcuts</h2>
       <dl class="keys">
-        {[...keys, ...links.flatMap(({ key, text }): [string, string][] => (key === undefined ? [] : [[`g ${key}`, text]]))].map(
-          ([key, meaning]) => (
-            <div key={key}>
-              <dt>
-                <kbd>{key}</kbd>
-              </dt>
-              <dd>{meaning}</dd>
-            </div>
-          ),
-        )}
+        {[
+          ...keys,
+          ...links.flatMap(({ key, text }): [string, string][] => (key === undefined ? [] : [[`g ${key}`, text]])),
+        ].map(([key, meaning]) => (
+          <div key={key}>
+            <dt>
+              <kbd>{key}</kbd>
+            </dt>
+            <dd>{meaning}</dd>
+          </div>
+        ))}
       </dl>
       <button type="button" onClick={onClose}>
         Close

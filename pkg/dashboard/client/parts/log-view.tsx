@@ -1,8 +1,8 @@
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
-import { browserClock } from '#dashboard/client/platform/browser-clock.js';
 import { useApp } from '#dashboard/client/parts/app-context.js';
 import { Quiet, TroubleNotice } from '#dashboard/client/parts/notice.js';
 import { useLive } from '#dashboard/client/parts/use-live.js';
+import { browserClock } from '#dashboard/client/platform/browser-clock.js';
 import { withQuery } from '#dashboard/live/requests.js';
 import { type LogLine, LogLines } from '#dashboard/model/log-lines.js';
 import type { PodObject } from '#dashboard/model/pods.js';
@@ -52,7 +52,11 @@ export function LogView({ namespace, selection }: LogViewProps) {
           onInput={({ currentTarget }) => setSearch(currentTarget.value)}
         />
         {containers.length > 1 ? (
-          <select aria-label="Container" value={container} onChange={({ currentTarget }) => setContainer(currentTarget.value)}>
+          <select
+            aria-label="Container"
+            value={container}
+            onChange={({ currentTarget }) => setContainer(currentTarget.value)}
+          >
             <option value="">All containers</option>
             {containers.map((name) => (
               <option key={name} value={name}>
@@ -72,9 +76,19 @@ export function LogView({ namespace, selection }: LogViewProps) {
         </span>
       </div>
       <TroubleNotice trouble={list?.trouble ?? trouble} />
-      {chosen.length > maxLogs ? <Quiet>The first {maxLogs} logs of {chosen.length} are shown.</Quiet> : null}
+      {chosen.length > maxLogs ? (
+        <Quiet>
+          The first {maxLogs} logs of {chosen.length} are shown.
+        </Quiet>
+      ) : null}
       {list !== undefined && pods.length === 0 ? <Quiet>No pods.</Quiet> : null}
-      <LogText lines={shown} sources={sources} search={search} isFollowing={isFollowing} hasSources={sources.length > 1} />
+      <LogText
+        lines={shown}
+        sources={sources}
+        search={search}
+        isFollowing={isFollowing}
+        hasSources={sources.length > 1}
+      />
     </section>
   );
 }
@@ -125,7 +139,7 @@ function useLogs(place: string, logs: readonly LogOf[], isPrevious: boolean) {
     },
     [lines],
   );
-  const wanted = logs.map(({ from, run }) => `${from} ${run}`).join('\n');
+  const followed = logs.map(({ from, run }) => `${from} ${run}`).join('\n');
   useEffect(() => {
     const keys = new Set(logs.map(({ from, run }) => `${from} ${run}`));
     for (const [key, reader] of readers.current) {
@@ -154,7 +168,7 @@ function useLogs(place: string, logs: readonly LogOf[], isPrevious: boolean) {
         if (!reader.signal.aborted) setTrouble(troubleFrom(error));
       });
     }
-  }, [wanted, lines, requests, place]);
+  }, [followed, lines, requests, place]);
   return { lines, trouble, version };
 }
 
@@ -173,7 +187,6 @@ function LogText({ lines, sources, search, isFollowing, hasSources }: LogTextPro
     if (isFollowing && element !== null) element.scrollTop = element.scrollHeight;
   });
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling region must be reachable by keyboard
     <div class="code log-text" ref={box} tabIndex={0} role="log" aria-label="Lines" aria-live="off">
       {lines.map(({ id, from, time, text }) => (
         <div key={id} class="line">

@@ -3,7 +3,7 @@ import { useApp } from '#dashboard/client/parts/app-context.js';
 import { Dialog } from '#dashboard/client/parts/dialog.js';
 import { groupsOf } from '#dashboard/client/parts/navigation.js';
 import { useLive } from '#dashboard/client/parts/use-live.js';
-import { type PaletteEntry, matchingEntries } from '#dashboard/model/palette.js';
+import { matchingEntries, type PaletteEntry } from '#dashboard/model/palette.js';
 import { kindLink, objectLink, placeLink } from '#dashboard/model/places.js';
 import { pluralOf } from '#dashboard/model/words.js';
 
@@ -27,7 +27,9 @@ export function Palette({ onClose }: { readonly onClose: () => void }) {
   });
   const fixed = useMemo<PaletteEntry[]>(
     () => [
-      ...groupsOf(catalog, namespace).flatMap(({ links }) => links.map(({ text: title, link }) => ({ title, link, what: 'page' }))),
+      ...groupsOf(catalog, namespace).flatMap(({ links }) =>
+        links.map(({ text: title, link }) => ({ title, link, what: 'page' })),
+      ),
       ...catalog.kinds.map((kind) => ({
         title: pluralOf(kind),
         what: kind.group === '' ? 'kind' : `kind of ${kind.group}`,

@@ -25,16 +25,9 @@ export function Shell({ children }: { readonly children: ComponentChildren }) {
   const here = placeLink(place.segments);
   return (
     <div class={`shell${isMenuOpen ? ' open' : ''}`}>
-      <a
-        class="skip"
-        href="#main"
-        onClick={(event) => {
-          event.preventDefault();
-          main.current?.focus();
-        }}
-      >
+      <button type="button" class="skip" onClick={() => main.current?.focus()}>
         Skip to the page
-      </a>
+      </button>
       <header class="top">
         <button
           type="button"

@@ -1,5 +1,10 @@
 import { useState } from 'preact/hooks';
-import { applyTheme, type Preferences, readPreferences, writePreferences } from '#dashboard/client/platform/preferences.js';
+import {
+  applyTheme,
+  type Preferences,
+  readPreferences,
+  writePreferences,
+} from '#dashboard/client/platform/preferences.js';
 
 const order: readonly Preferences['theme'][] = ['system', 'dark', 'light'];
 const signs = { system: '◐', dark: '☾', light: '☀' } as const;

@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
-import type { LiveHandle } from '#dashboard/client/platform/worker-link.js';
 import { useApp } from '#dashboard/client/parts/app-context.js';
+import type { LiveHandle } from '#dashboard/client/platform/worker-link.js';
 import type { LiveSpecs, LiveStates, LiveType } from '#dashboard/model/messages.js';
 
 /** The live state of what is specified; undefined until the first one, and while there is no specification. */

@@ -1,7 +1,7 @@
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect, useMemo, useState } from 'preact/hooks';
 import { useApp } from '#dashboard/client/parts/app-context.js';
 import { useLive } from '#dashboard/client/parts/use-live.js';
-import { collectionPath, type Kind, objectPath } from '#dashboard/model/catalog.js';
+import { apiVersionOf, collectionPath, type Kind, objectPath } from '#dashboard/model/catalog.js';
 import type { ApiObject, Liveness } from '#dashboard/model/messages.js';
 import { type Trouble, troubleFrom } from '#dashboard/model/trouble.js';
 
@@ -34,8 +34,10 @@ export function useObject(kind: Kind, namespace: string, name: string): ObjectSt
       (error: unknown) => setRead({ object: undefined, trouble: troubleFrom(error) }),
     );
   }, [isRefused, requests, kind, namespace, name]);
+  const item = list?.items[0];
+  // Items of lists have neither.
+  const object = useMemo(() => item && { ...item, apiVersion: apiVersionOf(kind), kind: kind.kind }, [item, kind]);
   if (isRefused) return { liveness: 'loading', ...(read ?? { object: undefined, trouble: undefined }) };
-  const object = list?.items[0];
   const liveness = list?.liveness ?? 'loading';
   const isGone = object === undefined && liveness === 'live';
   const trouble = isGone ? { code: 404, message: `${kind.kind} ${name} does not exist.` } : list?.trouble;

@@ -1,8 +1,8 @@
 import { useEffect, useState } from 'preact/hooks';
 import { useApp } from '#dashboard/client/parts/app-context.js';
 import { Quiet, TroubleNotice } from '#dashboard/client/parts/notice.js';
-import { objectLink } from '#dashboard/model/places.js';
 import type { WhyRequest } from '#dashboard/model/messages.js';
+import { objectLink } from '#dashboard/model/places.js';
 import { type Trouble, troubleFrom } from '#dashboard/model/trouble.js';
 import type { Answer, Finding, Subject } from '#insight/inquiry/finding.js';
 

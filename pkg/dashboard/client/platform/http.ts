@@ -1,4 +1,5 @@
 /** Requests of the page and of its worker to their own host, with the user's credentials. */
+import { browserClock } from '#dashboard/client/platform/browser-clock.js';
 import { type Requests, withQuery } from '#dashboard/live/requests.js';
 import type { Credentials } from '#dashboard/model/messages.js';
 import { type FailureStatus, RequestError } from '#dashboard/model/trouble.js';
@@ -10,6 +11,8 @@ export interface SendOptions {
   readonly signal?: AbortSignal;
 }
 
+const maxRepeats = 4;
+const repeatMs = 200;
 /** Other sites cannot set it without a preflight, which is refused. */
 const ownHeader = { 'x-orch-dashboard': '1' };
 
@@ -42,7 +45,8 @@ export class HttpRequests implements Requests {
     { accept = '*/*', signal }: { readonly accept?: string; readonly signal: AbortSignal },
   ): AsyncIterable<string> {
     let rest = '';
-    const pieces = this.#credentials.kind === 'cookie' ? tunnelled(path, accept, signal) : this.#streamed(path, accept, signal);
+    const pieces =
+      this.#credentials.kind === 'cookie' ? tunnelled(path, accept, signal) : this.#streamed(path, accept, signal);
     for await (const piece of pieces) {
       const lines = (rest + piece).split('\n');
       rest = lines.pop() ?? '';
@@ -76,9 +80,28 @@ export class HttpRequests implements Requests {
   }
 
   async #fetch(method: string, path: string, options: SendOptions): Promise<Response> {
+    const response = await this.#repeated(method, path, options);
+    if (response.ok) return response;
+    if (response.status === 401) this.#refused();
+    throw failureOf(response.status, await response.text());
+  }
+
+  /** Reads are repeated after failures of the network: a browser gives up on all requests whenever an interface changes. */
+  async #repeated(method: string, path: string, options: SendOptions): Promise<Response> {
+    for (let tries = 1; ; tries++) {
+      try {
+        return await this.#once(method, path, options);
+      } catch (error) {
+        if (method !== 'GET' || tries > maxRepeats || options.signal?.aborted === true) throw error;
+        await browserClock.sleep(repeatMs * tries, options.signal);
+      }
+    }
+  }
+
+  #once(method: string, path: string, options: SendOptions): Promise<Response> {
     const { accept = 'application/json', contentType, body, signal } = options;
     const credentials = this.#credentials;
-    const response = await fetch(path, {
+    return fetch(path, {
       method,
       headers: {
         ...ownHeader,
@@ -94,9 +117,6 @@ export class HttpRequests implements Requests {
       redirect: 'error',
       credentials: 'same-origin',
     });
-    if (response.ok) return response;
-    if (response.status === 401) this.#refused();
-    throw failureOf(response.status, await response.text());
   }
 }
 

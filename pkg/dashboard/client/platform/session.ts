@@ -1,6 +1,9 @@
 /** Who sends the page's requests: the loopback server's user, or the bearer of a token that only this page's memory holds. */
-import { HttpRequests, failureOf } from '#dashboard/client/platform/http.js';
+
+import { browserClock } from '#dashboard/client/platform/browser-clock.js';
+import { failureOf, HttpRequests } from '#dashboard/client/platform/http.js';
 import type { Credentials } from '#dashboard/model/messages.js';
+import { RequestError } from '#dashboard/model/trouble.js';
 
 export interface SessionInfo {
   /** `local`: a loopback server with the credentials of a client configuration. */
@@ -17,17 +20,24 @@ export interface Session {
   readonly credentials: Credentials;
 }
 
+const maxTries = 4;
+const pauseMs = 200;
 const header = { 'x-orch-dashboard': '1' };
 
 /** Throws RequestError: 401 where the link's secret is missing or old. */
 export async function openSession(): Promise<SessionInfo> {
   const secret = takeSecret();
-  const response =
-    secret === undefined
-      ? await fetch('/ui/session', { headers: header, cache: 'no-store' })
-      : await fetch('/ui/session', { method: 'POST', headers: header, body: secret, cache: 'no-store' });
-  if (!response.ok) throw failureOf(response.status, await response.text());
-  return (await response.json()) as SessionInfo;
+  const ask = secret === undefined ? {} : { method: 'POST', body: secret };
+  for (let tries = 1; ; tries++) {
+    try {
+      const response = await fetch('/ui/session', { headers: header, cache: 'no-store', ...ask });
+      if (!response.ok) throw failureOf(response.status, await response.text());
+      return (await response.json()) as SessionInfo;
+    } catch (error) {
+      if (error instanceof RequestError || tries > maxTries) throw error;
+      await browserClock.sleep(pauseMs * tries);
+    }
+  }
 }
 
 /** The secret of the link, which no longer stands in the address afterwards. */

@@ -1,3 +1,4 @@
+import { ScrollBox } from '#dashboard/client/parts/scroll-box.js';
 import { StatusText } from '#dashboard/client/parts/status.js';
 import { type Container, type ContainerStatus, type PodObject, stateText } from '#dashboard/model/pods.js';
 
@@ -10,35 +11,37 @@ export function ContainerTable({ pod }: { readonly pod: PodObject }) {
   return (
     <section class="card" aria-label="Containers">
       <h2>Containers</h2>
-      <table class="plain">
-        <thead>
-          <tr>
-            {['Name', 'State', 'Last state', 'Restarts', 'Image', 'Requests', 'Limits'].map((title) => (
-              <th key={title} scope="col">
-                {title}
-              </th>
-            ))}
-          </tr>
-        </thead>
-        <tbody>
-          {rows.map(({ container: { name, image, resources }, isInit, of }) => (
-            <tr key={name}>
-              <td>
-                {name}
-                {isInit ? ' (init)' : ''}
-              </td>
-              <td>
-                <StatusText text={stateText(of?.state)} />
-              </td>
-              <td>{of?.lastState?.terminated === undefined ? '' : <StatusText text={stateText(of.lastState)} />}</td>
-              <td>{of?.restartCount ?? 0}</td>
-              <td class="wrap">{image}</td>
-              <td>{quantities(resources?.requests)}</td>
-              <td>{quantities(resources?.limits)}</td>
+      <ScrollBox label="Containers">
+        <table class="plain">
+          <thead>
+            <tr>
+              {['Name', 'State', 'Last state', 'Restarts', 'Image', 'Requests', 'Limits'].map((title) => (
+                <th key={title} scope="col">
+                  {title}
+                </th>
+              ))}
             </tr>
-          ))}
-        </tbody>
-      </table>
+          </thead>
+          <tbody>
+            {rows.map(({ container: { name, image, resources }, isInit, of }) => (
+              <tr key={name}>
+                <td>
+                  {name}
+                  {isInit ? ' (init)' : ''}
+                </td>
+                <td>
+                  <StatusText text={stateText(of?.state)} />
+                </td>
+                <td>{of?.lastState?.terminated === undefined ? '' : <StatusText text={stateText(of.lastState)} />}</td>
+                <td>{of?.restartCount ?? 0}</td>
+                <td class="wrap">{image}</td>
+                <td>{quantities(resources?.requests)}</td>
+                <td>{quantities(resources?.limits)}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </ScrollBox>
     </section>
   );
 }

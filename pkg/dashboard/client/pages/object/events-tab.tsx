@@ -1,9 +1,10 @@
+import type { TabProps } from '#dashboard/client/pages/object/tab.js';
 import { useApp } from '#dashboard/client/parts/app-context.js';
 import { Quiet, TroubleNotice } from '#dashboard/client/parts/notice.js';
+import { ScrollBox } from '#dashboard/client/parts/scroll-box.js';
 import { StatusText } from '#dashboard/client/parts/status.js';
 import { useLive } from '#dashboard/client/parts/use-live.js';
 import { useNow } from '#dashboard/client/parts/use-now.js';
-import type { TabProps } from '#dashboard/client/pages/object-page.js';
 import { ageText } from '#dashboard/model/age.js';
 import { type EventObject, seenMs, timesSeen } from '#dashboard/model/events.js';
 import type { ApiObject } from '#dashboard/model/messages.js';
@@ -47,30 +48,32 @@ export function EventList({ kind, object, limit = 200 }: EventListProps) {
       <TroubleNotice trouble={list.trouble} />
       {events.length === 0 && list.trouble === undefined ? <Quiet>No events.</Quiet> : null}
       {events.length === 0 ? null : (
-        <table class="plain">
-          <thead>
-            <tr>
-              {['Last seen', 'Type', 'Reason', 'Times', 'Message'].map((title) => (
-                <th key={title} scope="col">
-                  {title}
-                </th>
-              ))}
-            </tr>
-          </thead>
-          <tbody>
-            {events.map((event) => (
-              <tr key={event.metadata.uid ?? event.metadata.name}>
-                <td>{ageText(now - seenMs(event))}</td>
-                <td>
-                  <StatusText text={event.type ?? ''} />
-                </td>
-                <td>{event.reason}</td>
-                <td>{timesSeen(event)}</td>
-                <td class="wrap">{event.message}</td>
+        <ScrollBox label="Events">
+          <table class="plain">
+            <thead>
+              <tr>
+                {['Last seen', 'Type', 'Reason', 'Times', 'Message'].map((title) => (
+                  <th key={title} scope="col">
+                    {title}
+                  </th>
+                ))}
               </tr>
-            ))}
-          </tbody>
-        </table>
+            </thead>
+            <tbody>
+              {events.map((event) => (
+                <tr key={event.metadata.uid ?? event.metadata.name}>
+                  <td>{ageText(now - seenMs(event))}</td>
+                  <td>
+                    <StatusText text={event.type ?? ''} />
+                  </td>
+                  <td>{event.reason}</td>
+                  <td>{timesSeen(event)}</td>
+                  <td class="wrap">{event.message}</td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </ScrollBox>
       )}
     </>
   );

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact';
+import type { TabProps } from '#dashboard/client/pages/object/tab.js';
 import { useApp } from '#dashboard/client/parts/app-context.js';
-import type { TabProps } from '#dashboard/client/pages/object-page.js';
 import { kindLink, objectLink } from '#dashboard/model/places.js';
 import { isPod } from '#dashboard/model/pods.js';
 
@@ -32,7 +32,11 @@ export function FactList({ kind, object }: TabProps) {
           return (
             <Fact key={uid} name="Owner">
               {ownerKind}{' '}
-              {owner === undefined ? name : <a href={objectLink(owner, owner.namespaced ? namespace : '', name)}>{name}</a>}
+              {owner === undefined ? (
+                name
+              ) : (
+                <a href={objectLink(owner, owner.namespaced ? namespace : '', name)}>{name}</a>
+              )}
             </Fact>
           );
         })}

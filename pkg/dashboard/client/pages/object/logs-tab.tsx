@@ -1,5 +1,5 @@
+import type { TabProps } from '#dashboard/client/pages/object/tab.js';
 import { LogView } from '#dashboard/client/parts/log-view.js';
-import type { TabProps } from '#dashboard/client/pages/object-page.js';
 import { podSelection } from '#dashboard/model/selectors.js';
 
 export function LogsTab({ kind, object }: TabProps) {

@@ -1,9 +1,10 @@
-import { StatusText } from '#dashboard/client/parts/status.js';
-import { WhyPanel } from '#dashboard/client/parts/why-panel.js';
 import { ContainerTable } from '#dashboard/client/pages/object/container-table.js';
 import { EventList } from '#dashboard/client/pages/object/events-tab.js';
 import { FactList } from '#dashboard/client/pages/object/fact-list.js';
-import type { TabProps } from '#dashboard/client/pages/object-page.js';
+import type { TabProps } from '#dashboard/client/pages/object/tab.js';
+import { ScrollBox } from '#dashboard/client/parts/scroll-box.js';
+import { StatusText } from '#dashboard/client/parts/status.js';
+import { WhyPanel } from '#dashboard/client/parts/why-panel.js';
 import { objectPath } from '#dashboard/model/catalog.js';
 import type { ApiObject } from '#dashboard/model/messages.js';
 import { isPod } from '#dashboard/model/pods.js';
@@ -42,28 +43,30 @@ function Conditions({ object }: { readonly object: ApiObject }) {
   return (
     <section class="card" aria-label="Conditions">
       <h2>Conditions</h2>
-      <table class="plain">
-        <thead>
-          <tr>
-            <th scope="col">Type</th>
-            <th scope="col">Status</th>
-            <th scope="col">Reason</th>
-            <th scope="col">Message</th>
-          </tr>
-        </thead>
-        <tbody>
-          {conditions.map(({ type, status: value, reason, message }) => (
-            <tr key={type}>
-              <td>{type}</td>
-              <td>
-                <StatusText text={value} />
-              </td>
-              <td>{reason}</td>
-              <td class="wrap">{message}</td>
+      <ScrollBox label="Conditions">
+        <table class="plain">
+          <thead>
+            <tr>
+              <th scope="col">Type</th>
+              <th scope="col">Status</th>
+              <th scope="col">Reason</th>
+              <th scope="col">Message</th>
             </tr>
-          ))}
-        </tbody>
-      </table>
+          </thead>
+          <tbody>
+            {conditions.map(({ type, status: value, reason, message }) => (
+              <tr key={type}>
+                <td>{type}</td>
+                <td>
+                  <StatusText text={value} />
+                </td>
+                <td>{reason}</td>
+                <td class="wrap">{message}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </ScrollBox>
     </section>
   );
 }

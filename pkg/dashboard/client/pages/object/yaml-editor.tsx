@@ -1,16 +1,16 @@
 import { useState } from 'preact/hooks';
 import { parse } from 'yaml';
+import { yamlOf } from '#dashboard/client/pages/object/yaml-text.js';
 import { useApp } from '#dashboard/client/parts/app-context.js';
 import { DiffView } from '#dashboard/client/parts/diff-view.js';
 import { TroubleNotice } from '#dashboard/client/parts/notice.js';
-import { type Conflict, conflictsOf } from '#dashboard/model/conflicts.js';
+import { withQuery } from '#dashboard/live/requests.js';
 import { type Kind, objectPath } from '#dashboard/model/catalog.js';
+import { type Conflict, conflictsOf } from '#dashboard/model/conflicts.js';
 import { type DiffLine, diffLines } from '#dashboard/model/diff.js';
 import { applyPatch, editableOf, fieldManager, removedFields } from '#dashboard/model/manifest.js';
 import type { ApiObject } from '#dashboard/model/messages.js';
 import { RequestError, type Trouble, troubleFrom } from '#dashboard/model/trouble.js';
-import { yamlOf } from '#dashboard/client/pages/object/yaml-text.js';
-import { withQuery } from '#dashboard/live/requests.js';
 
 interface YamlEditorProps {
   readonly kind: Kind;
@@ -23,7 +23,12 @@ interface YamlEditorProps {
 
 type Step =
   | { readonly type: 'edit' }
-  | { readonly type: 'review'; readonly lines: readonly DiffLine[]; readonly stays: readonly string[]; readonly isForced: boolean }
+  | {
+      readonly type: 'review';
+      readonly lines: readonly DiffLine[];
+      readonly stays: readonly string[];
+      readonly isForced: boolean;
+    }
   | { readonly type: 'conflict'; readonly conflicts: readonly Conflict[] };
 
 /** Edits, shows what the server would make of it, and applies it. */

@@ -1,7 +1,7 @@
 import { useMemo, useState } from 'preact/hooks';
+import type { TabProps } from '#dashboard/client/pages/object/tab.js';
 import { YamlEditor } from '#dashboard/client/pages/object/yaml-editor.js';
 import { yamlOf } from '#dashboard/client/pages/object/yaml-text.js';
-import type { TabProps } from '#dashboard/client/pages/object-page.js';
 import { masked, readableOf } from '#dashboard/model/manifest.js';
 
 export function YamlTab({ kind, object }: TabProps) {
@@ -9,7 +9,8 @@ export function YamlTab({ kind, object }: TabProps) {
   const [isOpen, setOpen] = useState(!isSecret);
   const [edited, setEdited] = useState<typeof object | undefined>(undefined);
   const text = useMemo(() => yamlOf(readableOf(isOpen ? object : masked(object))), [isOpen, object]);
-  if (edited !== undefined) return <YamlEditor kind={kind} object={edited} current={object} onEnd={() => setEdited(undefined)} />;
+  if (edited !== undefined)
+    return <YamlEditor kind={kind} object={edited} current={object} onEnd={() => setEdited(undefined)} />;
   const mayEdit = kind.verbs.includes('patch');
   return (
     <section class="card" aria-label="Object">
@@ -25,7 +26,6 @@ export function YamlTab({ kind, object }: TabProps) {
           </button>
         ) : null}
       </div>
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling region must be reachable by keyboard */}
       <pre class="code" tabIndex={0} role="region" aria-label="YAML">
         {text}
       </pre>

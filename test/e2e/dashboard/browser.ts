@@ -1,0 +1,50 @@
+/** Debian's Chromium, driven as people use it, with what a page may not do turned into failures. */
+import { existsSync } from 'node:fs';
+import { type Browser, chromium, type Page } from 'playwright-core';
+
+const program = '/usr/bin/chromium';
+
+/** Why pages cannot be tested here; undefined if they can. */
+export function whyNoBrowser(): string | undefined {
+  return existsSync(program) ? undefined : 'no chromium (package chromium)';
+}
+
+export function startBrowser(): Promise<Browser> {
+  return chromium.launch({
+    executablePath: program,
+    args: [
+      ...['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking'],
+      ...['--disable-component-update', '--disable-sync', '--hide-scrollbars', '--force-color-profile=srgb'],
+    ],
+  });
+}
+
+/** What a page has done wrong: errors, violations of its policy, requests to other hosts. */
+export interface Conduct {
+  readonly faults: string[];
+  /** Methods and paths of the API, without queries. */
+  readonly requests: string[];
+}
+
+export function watchConduct(page: Page, host: string): Conduct {
+  const conduct: Conduct = { faults: [], requests: [] };
+  page.on('pageerror', (error) => conduct.faults.push(`error: ${error.message}`));
+  page.on('console', (message) => {
+    const text = message.text();
+    // A refused request is a test's own business.
+    if (message.type() === 'error' && !/Failed to load resource/.test(text)) conduct.faults.push(`console: ${text}`);
+    if (/Content Security Policy|Trusted ?Type/i.test(text)) conduct.faults.push(`policy: ${text}`);
+  });
+  page.on('request', (request) => {
+    const url = new URL(request.url());
+    if (url.host !== host && url.protocol !== 'data:') conduct.faults.push(`another host: ${request.url()}`);
+    if (/^\/apis?(?:\/|$)/.test(url.pathname)) conduct.requests.push(`${request.method()} ${url.pathname}`);
+  });
+  page.on('websocket', (socket) => {
+    const url = new URL(socket.url());
+    if (url.host !== host) conduct.faults.push(`another host: ${socket.url()}`);
+    const path = url.searchParams.get('path');
+    if (path !== null) conduct.requests.push(`WATCH ${path.split('?', 1)[0] ?? ''}`);
+  });
+  return conduct;
+}
