@@ -48,6 +48,11 @@ export class NodeAgent implements Daemon {
     return this.#parts === undefined ? [] : [...this.#parts.manager.working(), ...this.#parts.statuses.unwritten()];
   }
 
+  /** See `PodManager.forget`. */
+  async forgetPods(keys: ReadonlySet<string>): Promise<void> {
+    await this.#parts?.manager.forget(keys);
+  }
+
   async start(signal: AbortSignal): Promise<void> {
     const abort = () => this.#stop.abort();
     if (signal.aborted) abort();

@@ -26,7 +26,7 @@ export interface PodManagerOptions {
   readonly labels: RuntimeLabels;
   readonly observer: Pick<RuntimeObserver, 'get' | 'list' | 'onChange' | 'onRecovery'>;
   readonly objects: Pick<ReferencedObjects, 'onChange'>;
-  readonly statuses: Pick<StatusManager, 'reconcile'>;
+  readonly statuses: Pick<StatusManager, 'reconcile' | 'forget'>;
   readonly cleanup: PodCleanup;
   readonly statics: StaticPods;
   readonly mirrors: Pick<MirrorPods, 'isMirror' | 'poke'>;
@@ -137,6 +137,22 @@ export class PodManager {
   /** How far the pod is; undefined if the node does not have it. */
   progress(uid: string): Pick<PodWorker, 'stage' | 'isEvicted'> | undefined {
     return this.#workers.get(uid);
+  }
+
+  /**
+   * Removes what the node has of these pods (`namespace/name`), as if they had never been here. A pod that the API still
+   * has starts again with its next version. For clusters whose state is set back.
+   */
+  async forget(keys: ReadonlySet<string>): Promise<void> {
+    const { statuses } = this.#options;
+    const forgotten = [...this.#workers].filter(([, worker]) => keys.has(fullName(worker.pod)));
+    await Promise.all(
+      forgotten.map(async ([uid, worker]) => {
+        await worker.forget();
+        if (this.#workers.get(uid) === worker) this.#workers.delete(uid);
+        statuses.forget(uid);
+      }),
+    );
   }
 
   /** Fails a pod, or shortens its grace period if it is already ending; resolves once nothing of it runs. */

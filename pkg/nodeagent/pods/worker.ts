@@ -113,6 +113,12 @@ export class PodWorker {
     this.#handle({ type: 'end', ending: { graceSeconds: podGraceSeconds(this.#pod), forgotten: true } });
   }
 
+  /** Removes the pod from the node at once, and reports nothing of it; resolves when nothing is left. */
+  forget(): Promise<void> {
+    this.#handle({ type: 'end', ending: { graceSeconds: 0, forgotten: true } });
+    return this.gone;
+  }
+
   /** `ending`: everything of the pod is being removed; `ended`: nothing of it runs or will run. */
   get stage(): 'live' | 'ending' | 'ended' {
     const { phase } = this.#state;

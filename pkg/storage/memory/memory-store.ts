@@ -36,8 +36,8 @@ export interface MemoryRange extends RangeResult {
 
 /** The writes of one transaction. */
 export interface MemoryTransaction {
-  /** Returns the previous pair. */
-  put(key: string, value: Buffer): MemoryKeyValue | undefined;
+  /** Returns the previous pair. `ttlSeconds`: a new lease; absent: the key keeps the one that it has. */
+  put(key: string, value: Buffer, ttlSeconds?: number): MemoryKeyValue | undefined;
   /** Returns the deleted pair; undefined for an absent key. */
   delete(key: string): MemoryKeyValue | undefined;
 }
@@ -105,9 +105,10 @@ export class MemoryStore implements Store {
       return revision;
     };
     return run({
-      put: (key, value) => {
+      put: (key, value, ttlSeconds) => {
         const previous = this.#keys.get(key)?.current;
         this.#putAt(next(), key, value);
+        if (ttlSeconds !== undefined) this.#lease(key, ttlSeconds);
         return previous;
       },
       delete: (key) => {

@@ -9,7 +9,8 @@ import { type Clock, formatMicroTime, parseTime } from '#apimachinery/clock.js';
 import { badRequest } from '#apimachinery/errors/status.js';
 import { ManualClock } from '#apimachinery/time/manual-clock.js';
 import type { TestEndpoint } from '#testcluster/feature/feature.js';
-import { durationOf, fieldsOf, timeoutOf } from '#testcluster/settle/feature.js';
+import { durationOf, fieldsOf } from '#testcluster/feature/fields.js';
+import { timeoutOf } from '#testcluster/settle/feature.js';
 import type { Settled, Settling } from '#testcluster/settle/settle.js';
 
 export interface ClockEndpointOptions {
