@@ -1,6 +1,7 @@
 /** The features of every cluster for tests, one line each. The first one's `around` is called first. */
 import type { TestFeatureFactory } from '#testcluster/feature/feature.js';
 import { podRules } from '#testcluster/pods/feature.js';
+import { faultsAndReport } from '#testcluster/report/feature.js';
 import { world } from '#testcluster/world.js';
 
-export const features: readonly TestFeatureFactory[] = [podRules, world];
+export const features: readonly TestFeatureFactory[] = [podRules, faultsAndReport, world];

@@ -51,6 +51,8 @@ export interface TestClusterOptions {
   readonly apiServerOptions?: readonly string[];
   /** Rules of the simulated pods: YAML, JSON or its value. RulesError if they are wrong. */
   readonly podRules?: unknown;
+  /** The faults at the start: YAML, JSON or its value. FaultPlanError if they are wrong. */
+  readonly faultPlan?: unknown;
   /** The endpoints below `/test`; all when absent. */
   readonly features?: readonly TestFeatureFactory[];
 }
@@ -71,7 +73,7 @@ export interface StartedTestCluster {
 export async function startTestCluster(options: TestClusterOptions = {}): Promise<StartedTestCluster> {
   const dialect = dialectByName(options.dialect ?? 'kubernetes');
   const { clock = realClock, random = Math.random, newUID = randomUUID, log = silentLogger, etcd } = options;
-  const { featureGates = {}, features, nodes = 0, podRules } = options;
+  const { featureGates = {}, features, nodes = 0, podRules, faultPlan } = options;
   const choice = controllerChoice(options.controllers ?? 'all', nodes);
   const folder = await mkdtemp(join(tmpdir(), 'orch-test-'));
   const own = options.store === undefined && etcd === undefined ? new MemoryStore({ clock }) : undefined;
@@ -96,7 +98,7 @@ export async function startTestCluster(options: TestClusterOptions = {}): Promis
         ...(store === undefined ? {} : { store }),
         ...commandLines(dialect, choice, { port, pki, options }),
       },
-      ...{ choice, nodes, folder, featureGates, features, podRules },
+      ...{ choice, nodes, folder, featureGates, features, podRules, faultPlan },
     });
     await cluster.start();
     const started = cluster;
@@ -162,7 +164,7 @@ function loopCommandLines(
   return {
     controllerManagerArguments: controllerManagerArguments({
       ...{ ...loops, podRange, serviceRange, files: undefined },
-      more: controllers.length === 0 ? [] : [`controllers=${controllers.join(',')}`],
+      ...(controllers.length === 0 ? {} : { controllers }),
     }),
     schedulerArguments: schedulerArguments({ ...loops, schedulerConfig: undefined }),
   };

@@ -27,6 +27,8 @@ export interface TestClusterSetup {
   readonly featureGates: Gates;
   /** Rules of the simulated pods, as text or value; see `Simulation.setRules`. The constructor throws RulesError. */
   readonly podRules?: unknown;
+  /** The faults at the start, as text or value; see `parseFaultPlan`. The constructor throws FaultPlanError. */
+  readonly faultPlan?: unknown;
   /** The endpoints below `/test`; all when absent. */
   readonly features?: readonly TestFeatureFactory[] | undefined;
 }
@@ -107,6 +109,7 @@ export class TestCluster {
     return {
       ...{ dialect, clock, random, log, store },
       simulation: this.#simulation,
+      faultPlan: this.#setup.faultPlan,
       process: () => this.#cluster.process,
       nodes: () => this.#cluster.nodes,
       stopNode: (name) => this.#cluster.stopNode(name),

@@ -166,6 +166,8 @@ export function controllerManagerArguments(
     readonly serviceRange: string;
     /** Each controller acts as its own service account. */
     readonly ownAccounts?: boolean;
+    /** Controllers that run; all when absent. */
+    readonly controllers?: readonly string[];
     /** Key files; undefined in one process. */
     readonly files: Pick<ClusterPki, 'authority' | 'serviceAccount'> | undefined;
   },
@@ -175,7 +177,7 @@ export function controllerManagerArguments(
     ...loopArguments(options),
     'allocate-node-cidrs': true,
     // `*` does not include the controllers of bootstrap tokens.
-    controllers: ['*', 'bootstrapsigner', 'tokencleaner'],
+    controllers: options.controllers ?? ['*', 'bootstrapsigner', 'tokencleaner'],
     'cluster-cidr': options.podRange,
     'service-cluster-ip-range': options.serviceRange,
     'use-service-account-credentials': options.ownAccounts,

@@ -3,6 +3,7 @@ import type { MaybePromise } from '#apimachinery/async/steps.js';
 import type { Clock } from '#apimachinery/clock.js';
 import { tooManyRequests } from '#apimachinery/errors/status.js';
 import type { Logger } from '#daemon/log/logger.js';
+import { BrokenBody } from '#http/server/broken-body.js';
 import {
   type Account,
   clientGone,
@@ -116,6 +117,10 @@ export class RequestServer implements ExchangeServer {
     const { strictTransportSecurity = '', writer } = this.#options;
     const { request, gone } = exchange;
     exchange.answered?.();
+    if (answer.body instanceof BrokenBody) {
+      exchange.destroy();
+      return undefined;
+    }
     if (strictTransportSecurity !== '') answer.headers['strict-transport-security'] = strictTransportSecurity;
     const headOnly = request.method === 'HEAD';
     const writing = writer.write(exchange, answer, headOnly, gone);

@@ -28,6 +28,8 @@ export interface TestClusterParts {
   process(): ClusterProcess;
   /** Undefined for a cluster on an etcd. */
   readonly store: Store | undefined;
+  /** The plan of faults at the start, as text or value; undefined: none. */
+  readonly faultPlan: unknown;
   /** Rules and counts of the simulated pods. */
   readonly simulation: Simulation;
   /** Simulated nodes by name; call it once the cluster starts. */
