@@ -70,19 +70,26 @@ export function withDriver(
   { nodeID, maxVolumes, topology }: NodeInfo,
 ): CSINode | undefined {
   const topologyKeys = Object.keys(topology).sort();
-  const before = object.spec.drivers.find((driver) => driver.name === name);
+  const drivers = driversOf(object);
+  const before = drivers.find((driver) => driver.name === name);
   const isSame = before?.nodeID === nodeID && [...(before.topologyKeys ?? [])].sort().join() === topologyKeys.join();
   if (isSame) return undefined;
   const count = Math.min(maxVolumes, maxCount);
   const driver: CSINodeDriver = { name, nodeID, topologyKeys, ...(count > 0 ? { allocatable: { count } } : {}) };
-  const others = object.spec.drivers.filter((each) => each.name !== name);
+  const others = drivers.filter((each) => each.name !== name);
   return { ...object, spec: { ...object.spec, drivers: [...others, driver] } };
 }
 
 /** The CSINode without the driver; undefined without a change. */
 export function withoutDriver(object: CSINode, name: string): CSINode | undefined {
-  const drivers = object.spec.drivers.filter((driver) => driver.name !== name);
-  return drivers.length === object.spec.drivers.length ? undefined : { ...object, spec: { ...object.spec, drivers } };
+  const drivers = driversOf(object);
+  const others = drivers.filter((driver) => driver.name !== name);
+  return others.length === drivers.length ? undefined : { ...object, spec: { ...object.spec, drivers: others } };
+}
+
+/** An empty list is null in another implementation's JSON, and absent in Protobuf. */
+function driversOf({ spec }: CSINode): readonly CSINodeDriver[] {
+  return spec.drivers ?? [];
 }
 
 /** A CSINode without drivers, owned by the node. */

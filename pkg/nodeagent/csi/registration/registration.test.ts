@@ -1,6 +1,7 @@
 import t from 'tap';
 import { nodes } from '#api/core/v1/resources.gen.js';
 import { csinodes } from '#api/storage/v1/resources.gen.js';
+import type { CSINode } from '#api/storage/v1/types.gen.js';
 import { kubernetesDialect, orchDialect } from '#apimachinery/dialect.js';
 import { serviceUnavailable } from '#apimachinery/errors/status.js';
 import { FakeApi } from '#client/testing/fake-api.js';
@@ -11,7 +12,7 @@ import type { NodeService } from '#nodeagent/csi/driver/node-service.js';
 import { highestSupportedVersion } from '#nodeagent/csi/driver/versions.js';
 import { DriverHandler } from '#nodeagent/csi/registration/handler.js';
 import { NodeObjects } from '#nodeagent/csi/registration/node-objects.js';
-import { withDriver } from '#nodeagent/csi/registration/node-plan.js';
+import { withDriver, withoutDriver } from '#nodeagent/csi/registration/node-plan.js';
 
 t.test('the highest version 1.x counts', (t) => {
   const rows: [versions: string[], expected: string | RegExp][] = [
@@ -146,5 +147,15 @@ t.test('a limit of zero or less is no limit, and a huge one is cut', (t) => {
       withDriver(object, 'd', { nodeID: 'i', maxVolumes, topology: {} })?.spec.drivers[0]?.allocatable,
       allocatable,
     );
+  t.end();
+});
+
+t.test('a CSINode without drivers may have no list', (t) => {
+  const info = { nodeID: 'i', maxVolumes: 0, topology: {} };
+  for (const drivers of [undefined, null, []]) {
+    const object = { metadata: { name: 'n' }, spec: { drivers } } as unknown as CSINode;
+    t.same(withDriver(object, 'd', info)?.spec.drivers, [{ name: 'd', nodeID: 'i', topologyKeys: [] }], `${drivers}`);
+    t.equal(withoutDriver(object, 'd'), undefined, `${drivers} lacks it already`);
+  }
   t.end();
 });
