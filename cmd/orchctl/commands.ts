@@ -5,6 +5,7 @@ const show = 'Show and ask';
 const change = 'Create and change';
 const run = 'Run and debug';
 const cluster = 'Cluster and nodes';
+const tests = 'Test clusters';
 const settings = 'Settings and help';
 
 export const commands: readonly CommandEntry[] = [
@@ -151,6 +152,24 @@ export const commands: readonly CommandEntry[] = [
     section: cluster,
     summary: "List the server's resource types",
     load: async () => (await import('#cmd/orchctl/commands/server.js')).apiResources,
+  },
+  {
+    name: 'clock',
+    section: tests,
+    summary: "Show and move a test cluster's clock",
+    load: async () => (await import('#cmd/orchctl/commands/testing/clock.js')).clock,
+  },
+  {
+    name: 'settle',
+    section: tests,
+    summary: 'Wait until a test cluster has nothing left to do at this time',
+    load: async () => (await import('#cmd/orchctl/commands/testing/settle.js')).settle,
+  },
+  {
+    name: 'snapshot',
+    section: tests,
+    summary: 'Save and restore the whole state of a test cluster',
+    load: async () => (await import('#cmd/orchctl/commands/testing/snapshot.js')).snapshot,
   },
   {
     name: 'version',

@@ -48,7 +48,11 @@ export const world: TestFeatureFactory = (cluster) => {
   });
   manual?.watchHeartbeats(() => allNodesRun(cluster));
   return {
-    endpoints: [clockEndpoint({ clock, settling, turn }), settleEndpoint(settling), snapshotEndpoint(snapshots)],
+    endpoints: [
+      clockEndpoint({ clock, process, settling, turn }),
+      settleEndpoint(settling),
+      snapshotEndpoint(snapshots),
+    ],
     around(request, next) {
       if (gate.opened !== undefined) return gate.opened.then(next);
       const end = count.begin(request);

@@ -156,19 +156,21 @@ export class ManualClock implements Clock {
   }
 
   /**
-   * Moves the clock forward, firing each timer at its time. `work` runs before the first timer and after each one. Returns
-   * the number of stops.
+   * Moves the clock forward, firing each timer at its time. `work` runs before the first timer and after each one.
+   * `isOver`: ends the move before its next stop. Returns the number of stops.
    */
-  async advance(ms: number, work: Work): Promise<number> {
+  async advance(ms: number, work: Work, isOver: () => boolean = () => false): Promise<number> {
     if (this.#run !== undefined) throw new Error('the clock runs by itself');
     const endMs = this.#elapsedMs + ms;
     let stops = 0;
     await work();
     for (let dueMs = this.#nextStop(endMs); dueMs !== undefined; dueMs = this.#nextStop(endMs)) {
+      if (isOver()) return stops;
       await this.#reach(dueMs, work);
       await this.#fireFirst(work);
       stops += 1;
     }
+    if (isOver()) return stops;
     await this.#reach(endMs, work);
     await work();
     return stops;

@@ -4,8 +4,11 @@
  *     POST {"advance": "24h"}                 by a duration
  *     POST {"set": "2030-01-01T00:00:00Z"}    to a time
  *     POST {"advance": "24h", "settle": false} without waiting for the work that timers start
+ *
+ * A move that takes long, or after which the cluster does not come to rest, ends early and tells what remains.
  */
 import { type Clock, formatMicroTime, parseTime } from '#apimachinery/clock.js';
+import { formatDuration } from '#apimachinery/duration.js';
 import { badRequest } from '#apimachinery/errors/status.js';
 import { ManualClock } from '#apimachinery/time/manual-clock.js';
 import type { TestEndpoint } from '#testcluster/feature/feature.js';
@@ -15,6 +18,8 @@ import type { Settled, Settling } from '#testcluster/settle/settle.js';
 
 export interface ClockEndpointOptions {
   readonly clock: Clock;
+  /** The process's time. */
+  readonly process: Clock;
   readonly settling: Settling;
   /** Resolves after the events that are ready now: `setImmediate`. */
   readonly turn: () => Promise<void>;
@@ -28,13 +33,15 @@ export interface ClockState {
   readonly manual: boolean;
   /** When the next timer would stop a move; absent without timers. */
   readonly next?: string;
+  /** What is left of a move that ended early: a duration for the next request. */
+  readonly remaining?: string;
   /** Stops of the move. */
   readonly stops?: number;
   /** Present after a move with `settle`. */
   readonly settled?: Settled;
 }
 
-export function clockEndpoint({ clock, settling, turn }: ClockEndpointOptions): TestEndpoint {
+export function clockEndpoint({ clock, process, settling, turn }: ClockEndpointOptions): TestEndpoint {
   let moving: Promise<unknown> = Promise.resolve();
   return {
     path: '/test/clock',
@@ -47,7 +54,7 @@ export function clockEndpoint({ clock, settling, turn }: ClockEndpointOptions): 
       const move = moveOf(body, clock);
       // Moves of several clients follow each other.
       const before = moving;
-      const moved = before.then(() => moveClock(clock, { ...move, settling, turn, signal }));
+      const moved = before.then(() => moveClock(clock, { ...move, process, settling, turn, signal }));
       moving = moved.catch(() => undefined);
       return moved;
     },
@@ -64,6 +71,9 @@ function stateOf(clock: Clock): ClockState {
     ...(nextStopMs === undefined ? {} : { next: formatMicroTime(clock.now() + nextStopMs) }),
   };
 }
+
+/** A move ends early after this long of the process's time, well before the limit of requests. */
+const longMoveMs = 20_000;
 
 interface Move {
   readonly byMs: () => number;
@@ -97,6 +107,7 @@ async function moveClock(
     byMs,
     settle,
     timeoutMs,
+    process,
     settling,
     turn,
     signal,
@@ -108,6 +119,15 @@ async function moveClock(
     if (!settle) await turn();
     else if (settled.settled) settled = await settling.settle(timeoutMs);
   };
-  const stops = await clock.advance(byMs(), work);
-  return { ...stateOf(clock), stops, ...(settle ? { settled } : {}) };
+  const ms = byMs();
+  const endMs = clock.monotonic() + ms;
+  const dueMs = process.monotonic() + longMoveMs;
+  const stops = await clock.advance(ms, work, () => !settled.settled || process.monotonic() >= dueMs);
+  const remainingMs = endMs - clock.monotonic();
+  return {
+    ...stateOf(clock),
+    ...(remainingMs > 0 ? { remaining: formatDuration(remainingMs) } : {}),
+    stops,
+    ...(settle ? { settled } : {}),
+  };
 }

@@ -4,9 +4,9 @@ import type { TestEndpoint } from '#testcluster/feature/feature.js';
 import { durationOf, fieldsOf } from '#testcluster/feature/fields.js';
 import type { Settling } from '#testcluster/settle/settle.js';
 
-/** Within the limit of requests, which is a minute. */
-const defaultTimeoutMs = 30_000;
-const maxTimeoutMs = 55_000;
+/** Within the limit of requests, which is a minute, also after a long move of the clock. */
+const defaultTimeoutMs = 20_000;
+const maxTimeoutMs = 30_000;
 
 export function settleEndpoint(settling: Pick<Settling, 'settle'>): TestEndpoint {
   return {

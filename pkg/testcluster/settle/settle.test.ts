@@ -29,7 +29,7 @@ const clock = new ManualClock({ startMs: Date.UTC(2030, 0, 1), process: realCloc
 const started = await startTestCluster({ nodes: 2, port: 0, clock, features: [...features, holding] });
 t.teardown(() => started.close());
 const { client } = started.cluster;
-const settle = (timeout = '50s') => client.request<Settled>('POST', '/test/settle', { timeout });
+const settle = (timeout = '30s') => client.request<Settled>('POST', '/test/settle', { timeout });
 const rest = { settled: true, unfinished: [] };
 
 /** The store's newest version. */
