@@ -18,7 +18,7 @@ stop() {
   rm -rf "$work"
 }
 trap stop EXIT
-tar xzf dist/orch-*-linux-arm64.tar.gz -C "$work" --strip-components=1
+tar xzf dist/orch-[0-9]*-linux-arm64.tar.gz -C "$work" --strip-components=1
 export LD_LIBRARY_PATH=
 node=("$work/.tools/bin/node")
 [ -z "$qemu" ] || node=("$qemu" -L "$PWD/.tools/arm64/root" -E "LD_LIBRARY_PATH=$work/.tools/lib" "$work/.tools/bin/node")

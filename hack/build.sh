@@ -28,7 +28,7 @@ bundle() {
     --outbase=dist/cmd --outdir=dist/bundle --chunk-names='chunks/[name]-[hash]' \
     --banner:js='import { createRequire as requireFrom } from "node:module"; const require = requireFrom(import.meta.url); const __dirname = import.meta.dirname;'
 }
-for program in orch orchctl orch-apiserver orch-controller-manager orch-scheduler orch-proxy orch-ingress nodeagent; do
+for program in orch orchctl orch-apiserver orch-controller-manager orch-scheduler orch-proxy orch-ingress nodeagent orch-envtest; do
   bundle "dist/cmd/$program/main.js"
 done
 mapfile -t pages < <(hack/bundle-dashboard.sh)
@@ -45,6 +45,13 @@ for file in "${yaml_workers[@]}"; do
     --bundle --platform=node --format=esm --target=node22 --log-level=warning --outfile="$file" \
     --banner:js='import { createRequire as requireFrom } from "node:module"; const require = requireFrom(import.meta.url);'
 done
+# What the compiler kept of older programs is of no use any more.
+rm -rf dist/compile-cache
+help_texts=()
+for program in etcd kube-apiserver; do
+  help_texts+=("dist/bundle/orch-envtest/$program.help")
+  node dist/bundle/orch-envtest/main.js "$program" --help >"${help_texts[-1]}"
+done
 if [ "$scope" != --programs ]; then
   # Hundreds of test files load tap, in half the time from one file. Its folder keeps it out of the stacks of failures.
   tap=dist/node_modules/tap
@@ -55,4 +62,4 @@ if [ "$scope" != --programs ]; then
   echo '{ "type": "module", "main": "node_modules/@tapjs/tap.js" }' >$tap/package.json
 fi
 find dist/bundle/proto -type f -print0 |
-  xargs -0 node dist/hack/bundle/main.js end "$meta"/*.json -- "${yaml_workers[@]}" "${pages[@]}"
+  xargs -0 node dist/hack/bundle/main.js end "$meta"/*.json -- "${yaml_workers[@]}" "${pages[@]}" "${help_texts[@]}"

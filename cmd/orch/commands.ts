@@ -2,6 +2,7 @@
 import { orchDialect } from '#apimachinery/dialect.js';
 import { SetupError } from '#cluster/terminal/setup-error.js';
 import { OptionsError } from '#daemon/options/option.js';
+import { keepCompiled } from '#daemon/process/compile-cache.js';
 import type { GuardedProcess } from '#daemon/process/guarded-process.js';
 import { versionText } from '#daemon/version.js';
 
@@ -25,6 +26,14 @@ export function commandsOf(guarded: GuardedProcess): Commands {
     down: {
       usage: ['down [flags]', 'stop it; its state stays'],
       run: async (argv) => (await import('#cluster/bootstrap/down.js')).down(argv),
+    },
+    test: {
+      usage: ['test -- COMMAND', 'run a command with a cluster for tests'],
+      run: async (argv) => {
+        // Many tests start one after the other.
+        keepCompiled(process.argv[1] ?? '');
+        return (await import('#testcluster/command/command.js')).test(argv);
+      },
     },
     join: { usage: ['join SERVER', 'make this machine a node of a cluster, or start it again'], run: join },
     token: {

@@ -42,6 +42,8 @@ export interface Program<T extends OptionTable, P extends ParsedOptions<T> = Par
   readonly actingGates?: () => readonly string[];
   /** The process is a child of another daemon, which has logged the warnings and logs signals. */
   readonly isWorker?: boolean;
+  /** Settings that would protect in vain are warnings, and do not end the start; for tests. */
+  readonly isLenient?: boolean;
   /**
    * Completes the options from a configuration file, whose settings for logging act on the first line. Throws
    * OptionsError. Absent: the command line is complete.
@@ -90,7 +92,9 @@ export async function run<T extends OptionTable, P extends ParsedOptions<T> = Pa
       return 0;
     }
     const gates = gateFindings(program, parsed);
-    validateOptions({ ...parsed, refusals: [...parsed.refusals, ...gates.refusals] }, program.rules ?? []);
+    const refusals = [...parsed.refusals, ...gates.refusals];
+    const { isLenient = false } = program;
+    validateOptions({ ...parsed, refusals: isLenient ? [] : refusals }, program.rules ?? []);
     // Without `configure`, `P` is its default.
     const complete =
       program.configure === undefined ? (parsed as ParsedOptions<T> as P) : await program.configure(parsed, dialect);
@@ -98,11 +102,12 @@ export async function run<T extends OptionTable, P extends ParsedOptions<T> = Pa
     const { log, verbosity, flush } = programLog(name, complete, process);
     process.reportTo?.(log, flush);
     try {
-      const warnings = program.isWorker === true ? [] : [...complete.warnings, ...gates.warnings];
+      const own = [...complete.warnings, ...gates.warnings, ...(isLenient ? refusals : [])];
+      const warnings = program.isWorker === true ? [] : own;
       for (const warning of warnings) log.warn(spelled(warning));
       const { env, argv: commandLine } = process;
-      const own = { dialect, log, verbosity, clock, random: Math.random, env, argv: commandLine };
-      const daemon = await program.create({ ...complete, ...own });
+      const context = { dialect, log, verbosity, clock, random: Math.random, env, argv: commandLine };
+      const daemon = await program.create({ ...complete, ...context });
       const { isWorker = false } = program;
       return await runDaemon(daemon, { process: flushing(process, flush), log, isWorker });
     } finally {

@@ -57,6 +57,18 @@ export interface TestClusterOptions {
   readonly features?: readonly TestFeatureFactory[];
 }
 
+/** PEM. */
+export interface AdminCredentials {
+  /** Of the API server's authority. */
+  readonly ca: string;
+  /** A client certificate with all rights. */
+  readonly clientCertificate: string;
+  readonly clientKey: string;
+}
+
+/** Its folder is below the system's folder for temporary files. */
+export const clusterFolderPrefix = 'orch-test-';
+
 export interface StartedTestCluster {
   readonly cluster: TestCluster;
   /** Of its files; removed by `close`. */
@@ -65,6 +77,7 @@ export interface StartedTestCluster {
   url(): string;
   /** A client config (kubeconfig) with all rights. Throws where the cluster has no port. */
   kubeconfig(): string;
+  readonly credentials: AdminCredentials;
   /** Idempotent. */
   close(): Promise<void>;
 }
@@ -75,7 +88,7 @@ export async function startTestCluster(options: TestClusterOptions = {}): Promis
   const { clock = realClock, random = Math.random, newUID = randomUUID, log = silentLogger, etcd } = options;
   const { featureGates = {}, features, nodes = 0, podRules, faultPlan } = options;
   const choice = controllerChoice(options.controllers ?? 'all', nodes);
-  const folder = await mkdtemp(join(tmpdir(), 'orch-test-'));
+  const folder = await mkdtemp(join(tmpdir(), clusterFolderPrefix));
   const own = options.store === undefined && etcd === undefined ? new MemoryStore({ clock }) : undefined;
   const store = options.store ?? own;
   let cluster: TestCluster | undefined;
@@ -103,7 +116,9 @@ export async function startTestCluster(options: TestClusterOptions = {}): Promis
     await cluster.start();
     const started = cluster;
     const url = () => urlOf(started);
-    return { cluster, folder, url, kubeconfig: () => kubeconfigOf(url(), dialect, pki), close };
+    const { certificate: clientCertificate, privateKey: clientKey } = pki.admin;
+    const credentials = { ca: pki.authority.certificate, clientCertificate, clientKey };
+    return { cluster, folder, url, kubeconfig: () => kubeconfigOf(url(), dialect, credentials), credentials, close };
   } catch (error) {
     await close();
     throw error;
@@ -115,15 +130,13 @@ function urlOf({ address }: TestCluster): string {
   return `https://127.0.0.1:${address.port}`;
 }
 
-function kubeconfigOf(server: string, dialect: Dialect, { admin, authority }: ClusterPki): string {
+function kubeconfigOf(server: string, dialect: Dialect, credentials: AdminCredentials): string {
   return formatKubeconfig(
     singleContext({
       server,
       clusterName: dialect.product,
       userName: dialect.users.admin,
-      ca: authority.certificate,
-      clientCertificate: admin.certificate,
-      clientKey: admin.privateKey,
+      ...credentials,
     }),
   );
 }
@@ -155,7 +168,7 @@ function commandLines(
 }
 
 /** The command lines of controllers and scheduler. Pure. */
-function loopCommandLines(
+export function loopCommandLines(
   dialect: Dialect,
   { controllers }: ControllerChoice,
   featureGates: Gates | undefined,

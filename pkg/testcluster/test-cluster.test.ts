@@ -1,7 +1,7 @@
 import { access } from 'node:fs/promises';
 import { request } from 'node:https';
 import t from 'tap';
-import { configmaps, namespaces, nodes, pods } from '#api/core/v1/resources.gen.js';
+import { configmaps, namespaces, nodes, pods, serviceaccounts } from '#api/core/v1/resources.gen.js';
 import { realClock } from '#apimachinery/clock.js';
 import { badRequest, tooManyRequests } from '#apimachinery/errors/status.js';
 import { parseKubeconfig } from '#client/kubeconfig/file.js';
@@ -109,6 +109,8 @@ t.test('a list of controllers runs those', async (t) => {
     if (type === 'DELETED' && object.metadata.name === 'gone') break;
   }
   t.notOk(signal.aborted, 'the namespace is removed');
+  const accounts = await cluster.cluster.client.resource(serviceaccounts).list();
+  t.same(accounts.items, [], 'other controllers do not run');
 });
 
 t.test('pods run on simulated nodes, and nothing is left', async (t) => {

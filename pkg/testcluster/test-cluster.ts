@@ -49,7 +49,10 @@ export class TestCluster {
     this.#features = features.map((feature) => feature(this.#parts()));
     const around = aroundOf(this.#features);
     this.#cluster = new EmbeddedCluster({
-      daemons: { ...daemons, paths: pathsOf(this.#features), ...(around === undefined ? {} : { around }) },
+      daemons: {
+        ...{ ...daemons, hasScheduler: choice.scheduler, paths: pathsOf(this.#features) },
+        ...(around === undefined ? {} : { around }),
+      },
       loops: { controllers: choice.controllers.length > 0, scheduler: choice.scheduler },
       nodes,
       admitsPods: runsController(choice, 'serviceaccount'),

@@ -34,7 +34,7 @@ for (const name of only)
 async function makePayload(work: string): Promise<string> {
   const content = join(work, 'payload');
   mkdirSync(content);
-  const archive = readdirSync('dist').find((name) => name.endsWith('.tar.gz'));
+  const archive = readdirSync('dist').find((name) => /^orch-\d.*\.tar\.gz$/.test(name));
   if (archive === undefined) throw new Error('dist has no archive; run hack/dist.sh');
   await run('tar', ['-xzf', join('dist', archive), '-C', content]);
   const [folder = ''] = readdirSync(content);

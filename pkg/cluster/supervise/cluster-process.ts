@@ -22,20 +22,12 @@ import { LeaseLock } from '#client/leaderelection/lock.js';
 import { InProcessTransport } from '#client/rest/in-process-transport.js';
 import { RestClient, type WriteFence } from '#client/rest/rest-client.js';
 import { takesPods } from '#cluster/clients/nodes.js';
-import { cloudDependencies } from '#cluster/node-agent/cloud.js';
-import { nodeDns } from '#cluster/node-agent/dns.js';
-import { nodePodNetwork } from '#cluster/node-agent/pod-network.js';
-import { nodeServiceProxy } from '#cluster/node-agent/service-proxy.js';
-import { shutdownDependencies } from '#cluster/node-agent/shutdown.js';
 import type { ClusterPki } from '#cluster/pki/cluster-pki.js';
 import { ElectableLeadership } from '#cluster/supervise/electable-leadership.js';
 import { ProcessActivity } from '#cluster/supervise/process-activity.js';
 import type { SigningAuthorities } from '#controllers/csrsigning/controller.js';
-import { ControllerManager } from '#controllers/manager.js';
 import { serviceAccountOf } from '#controllers/options/names.js';
-import { controllerManagerOptions, controllerManagerRules } from '#controllers/options/options.js';
-import { cloudOf } from '#controllers/setup/cloud.js';
-import { rootCertificates, signingAuthorities } from '#controllers/setup/key-material.js';
+import type { ControllerManagerOptionTable } from '#controllers/options/options.js';
 import { constant, FileFollower } from '#daemon/certificates/followed-file.js';
 import type { Daemon } from '#daemon/daemon.js';
 import { DebugEndpoints, type DebugEndpointsOptions } from '#daemon/debugging/debug-endpoints.js';
@@ -50,25 +42,15 @@ import { type ParsedOptions, parseOptions } from '#daemon/options/parse.js';
 import { type Rule, validateOptions } from '#daemon/options/validate.js';
 import { openTracer } from '#daemon/tracing/open-tracer.js';
 import type { Tracer } from '#daemon/tracing/tracer.js';
-import { IngressController } from '#ingress/ingress-controller.js';
-import { ingressOptionTable, ingressRules, ingressSettings } from '#ingress/options.js';
 import type { NodeAgentDependencies } from '#nodeagent/dependencies.js';
-import { NodeAgent } from '#nodeagent/nodeagent.js';
-import { currentConfig } from '#nodeagent/options/config/configz.js';
-import { applyConfigFile } from '#nodeagent/options/config/file.js';
-import { type FileOnlySettings, noFileSettings } from '#nodeagent/options/config/file-only.js';
+import type { NodeAgent } from '#nodeagent/nodeagent.js';
+import type { FileOnlySettings } from '#nodeagent/options/config/file-only.js';
 import type { NodeAgentOptions } from '#nodeagent/options/declarations.js';
-import { nodeAgentOptionRules, nodeAgentOptionTable } from '#nodeagent/options/options.js';
-import { standardServer } from '#nodeagent/server/standard-server.js';
 import type { KeyCertificate } from '#pki/certificate.js';
 import { jwtSigningKey } from '#pki/jwt.js';
-import { explainPages } from '#scheduler/explain/page.js';
-import { httpExtenders } from '#scheduler/extenders/http-extender.js';
 import type { Extender } from '#scheduler/framework/extender.js';
-import { schedulerMetrics } from '#scheduler/metrics/metrics.js';
-import { schedulerOptions, schedulerRules } from '#scheduler/options/options.js';
-import { Scheduler } from '#scheduler/scheduler.js';
-import { type SchedulerSetup, setUpScheduler } from '#scheduler/setup.js';
+import type { Scheduler } from '#scheduler/scheduler.js';
+import type { SchedulerSetup } from '#scheduler/setup.js';
 import type { Store } from '#storage/store.js';
 
 export interface ClusterProcessOptions {
@@ -94,6 +76,12 @@ export interface ClusterProcessOptions {
   readonly machineAddresses?: readonly string[];
   /** Name of this server for leader election; absent for a single server. */
   readonly candidate?: string;
+  /** False: the API server shows no explanations of a scheduler. */
+  readonly hasScheduler?: boolean;
+  /** PEM that the controllers publish as the API server's authority, read when they start; absent: the authority of `pki`. */
+  readonly rootCertificate?: () => Promise<string>;
+  /** Settings that would protect the cluster and have no effect are warnings: a cluster for tests protects nothing. */
+  readonly isLenient?: boolean;
   /** Further paths of the API server. */
   readonly paths?: ApiServerSetup['paths'];
   /** Called for each request of the API that is authenticated and authorized, in place of its endpoint. */
@@ -122,7 +110,7 @@ interface RequestContext {
   readonly tracer?: Tracer | undefined;
 }
 
-type ControllerManagerValues = OptionValues<ReturnType<typeof controllerManagerOptions>>;
+type ControllerManagerValues = OptionValues<ControllerManagerOptionTable>;
 
 /** What the controllers share with the scheduler, or get from the process. */
 interface ControllerParts {
@@ -131,6 +119,12 @@ interface ControllerParts {
   readonly leadership: ElectableLeadership;
   readonly tracer: Tracer | undefined;
 }
+
+/** Loads the parts of daemons that not every process runs. */
+const loadControllers = () => import('#cluster/supervise/loaded/controllers.js');
+const loadScheduler = () => import('#cluster/supervise/loaded/scheduler.js');
+const loadNode = () => import('#cluster/supervise/loaded/node.js');
+const loadIngress = () => import('#cluster/supervise/loaded/ingress.js');
 
 /** Configuration of the scheduler, also used for explanations at the API server's port. */
 interface Scheduling extends SchedulerSetup {
@@ -206,8 +200,8 @@ export class ClusterProcess {
 
   async startApiServer(): Promise<void> {
     const { dialect, clock, log, random, metrics, store, newUID, machineAddresses, paths, around } = this.#options;
-    const values = valuesOf(apiServerOptions(dialect), this.#options.apiServerArguments, apiServerRules, log);
-    const scheduling = await this.#setUpScheduler();
+    const args = this.#options.apiServerArguments;
+    const values = valuesOf(apiServerOptions(dialect), args, apiServerRules, this.#options);
     const setup: ApiServerSetup = {
       values,
       dialect,
@@ -215,7 +209,7 @@ export class ClusterProcess {
       log,
       random,
       metrics,
-      debug: this.#apiServerDebug(values.profiling, scheduling),
+      debug: await this.#apiServerDebug(values.profiling),
       components: ['scheduler', 'controller-manager'].map((name) => ({ name, check: () => this.#checkLoops() })),
       ...(store === undefined ? {} : { store }),
       ...(newUID === undefined ? {} : { newUID }),
@@ -229,9 +223,10 @@ export class ClusterProcess {
 
   /** Starts controllers and scheduler, which share informers, and so one copy of each object. */
   async startLoops({ controllers, scheduler }: Loops = { controllers: true, scheduler: true }): Promise<void> {
-    const { controllerManagerArguments: args, dialect, log, metrics } = this.#options;
+    const { controllerManagerArguments: args, dialect, metrics } = this.#options;
+    const { controllerManagerOptions, controllerManagerRules } = await loadControllers();
     const managers = this.#leadership(dialect.users.controllerManager, dialect.components.controllerManager);
-    const values = valuesOf(controllerManagerOptions(dialect), args, controllerManagerRules, log);
+    const values = valuesOf(controllerManagerOptions(dialect), args, controllerManagerRules, this.#options);
     const tracer = await this.#tracer(values, dialect.components.controllerManager, metrics);
     const client = this.clientFor(dialect.users.controllerManager, [], { fence: managers.fence, tracer });
     const informers = this.#informers(client);
@@ -246,14 +241,15 @@ export class ClusterProcess {
   }
 
   async #controllers(values: ControllerManagerValues, parts: ControllerParts): Promise<Daemon[]> {
-    const { dialect, clock, random, log, metrics, pki } = this.#options;
+    const { dialect, clock, random, log, metrics, pki, rootCertificate } = this.#options;
     const { client, informers, leadership, tracer } = parts;
+    const { ControllerManager, cloudOf, rootCertificates, signingAuthorities } = await loadControllers();
     const { fence } = leadership;
     // An event may sum up several occurrences, so it belongs to no trace.
     const eventClient = this.clientFor(dialect.users.controllerManager, [], { fence });
     const cloud = await cloudOf(values, dialect);
     const { certificate, certificateFile, privateKeyFile } = pki.authority;
-    const rootCA = await rootCertificates(certificateFile);
+    const rootCA = rootCertificate === undefined ? await rootCertificates(certificateFile) : undefined;
     const manager = new ControllerManager(values, {
       client,
       ...(values['use-service-account-credentials']
@@ -267,7 +263,7 @@ export class ClusterProcess {
       log,
       events: (component) => this.#recorder(eventClient, component),
       metrics,
-      rootCA: rootCA ?? constant(certificate),
+      rootCA: rootCA ?? constant((await rootCertificate?.()) ?? certificate),
       // Not reloaded: the API server of this process, which verifies the tokens, reads the key once too.
       tokenKey: constant(jwtSigningKey(createPrivateKey(pki.serviceAccount.privateKey))),
       authorities:
@@ -286,6 +282,7 @@ export class ClusterProcess {
 
   async #schedulerOf(informers: SharedInformerFactory): Promise<Scheduler> {
     const { dialect, clock, random, log, metrics } = this.#options;
+    const { Scheduler, schedulerMetrics } = await loadScheduler();
     const { extenders, limits, profiles, values } = await this.#setUpScheduler();
     const leadership = this.#leadership(dialect.users.scheduler, dialect.components.scheduler);
     const tracer = await this.#tracer(values, dialect.components.scheduler, metrics);
@@ -332,19 +329,27 @@ export class ClusterProcess {
   }
 
   /** The scheduler has no port in this process, so the API server's port serves its explanations. */
-  #apiServerDebug(profiling: boolean, { extenders, profiles }: Pick<Scheduling, 'extenders' | 'profiles'>) {
-    const { clock, dialect, apiServerArguments: argv } = this.#options;
+  async #apiServerDebug(profiling: boolean): Promise<DebugEndpoints> {
+    const { apiServerArguments: argv, hasScheduler = true } = this.#options;
     return new DebugEndpoints({
       argv,
-      pages: explainPages({ view: () => this.#scheduler?.view, dialect, clock, profiles, extenders }),
+      ...(hasScheduler ? { pages: await this.#explanations() } : {}),
       ...this.#debugging({ profiles: profiling, flags: profiling }),
     });
+  }
+
+  async #explanations(): Promise<NonNullable<DebugEndpointsOptions['pages']>> {
+    const { clock, dialect } = this.#options;
+    const { explainPages } = await loadScheduler();
+    const { extenders, profiles } = await this.#setUpScheduler();
+    return explainPages({ view: () => this.#scheduler?.view, dialect, clock, profiles, extenders });
   }
 
   async #setUpScheduler(): Promise<Scheduling> {
     const { clock, dialect, env, log, schedulerArguments: args } = this.#options;
     if (this.#scheduling === undefined) {
-      const parsed = parsedOf(schedulerOptions(dialect), args, schedulerRules, log);
+      const { httpExtenders, schedulerOptions, schedulerRules, setUpScheduler } = await loadScheduler();
+      const parsed = parsedOf(schedulerOptions(dialect), args, schedulerRules, this.#options);
       const setup = await setUpScheduler(parsed, { dialect, env, log });
       const extenders = await httpExtenders(setup.settings.extenders, { clock: processClock(clock), env, log });
       this.#scheduling = { ...setup, extenders };
@@ -369,6 +374,10 @@ export class ClusterProcess {
   /** Resolves when the node is registered and Ready. */
   async startNode(node: NodeOptions): Promise<NodeAgent> {
     const { dialect, clock, random, log } = this.#options;
+    const load = await loadNode();
+    const { NodeAgent, cloudDependencies, currentConfig, nodeAgentOptionTable, shutdownDependencies, standardServer } =
+      load;
+    const { nodeDns, nodePodNetwork, nodeServiceProxy } = load;
     const { values, settings } = await this.#nodeAgentConfiguration(node.arguments);
     // A registry for each agent: the process's registry has the API server's series.
     const metrics = createRegistry({ dialect });
@@ -419,9 +428,10 @@ export class ClusterProcess {
   async #nodeAgentConfiguration(
     args: readonly string[],
   ): Promise<{ readonly values: NodeAgentOptions; readonly settings: FileOnlySettings }> {
-    const { dialect, log } = this.#options;
+    const { dialect } = this.#options;
+    const { applyConfigFile, nodeAgentOptionRules, nodeAgentOptionTable, noFileSettings } = await loadNode();
     const table = nodeAgentOptionTable(dialect);
-    const parsed = parsedOf(table, args, nodeAgentOptionRules, log);
+    const parsed = parsedOf(table, args, nodeAgentOptionRules, this.#options);
     const path = parsed.values.config ?? '';
     if (path === '') return { values: parsed.values, settings: noFileSettings };
     const complete = await applyConfigFile(table, parsed, { path, dialect });
@@ -430,9 +440,10 @@ export class ClusterProcess {
   }
 
   /** Does not wait for the controller: the cluster starts even when another program uses one of its ports. */
-  startIngress(args: readonly string[]): void {
+  async startIngress(args: readonly string[]): Promise<void> {
     const { dialect, clock, random, log, metrics } = this.#options;
-    const values = valuesOf(ingressOptionTable(dialect), args, [ingressRules], log);
+    const { IngressController, ingressOptionTable, ingressRules, ingressSettings } = await loadIngress();
+    const values = valuesOf(ingressOptionTable(dialect), args, [ingressRules], this.#options);
     const client = this.clientFor(dialect.users.ingress, []);
     const informers = this.#informers(client);
     const recorder = this.#recorder(client, dialect.components.ingress);
@@ -531,28 +542,31 @@ export class ClusterProcess {
   }
 }
 
+type ParseMode = Pick<ClusterProcessOptions, 'log' | 'isLenient'>;
+
 function valuesOf<T extends OptionTable>(
   table: T,
   args: readonly string[],
   rules: readonly Rule<OptionValues<T>>[],
-  log: Logger,
+  settings: ParseMode,
 ): OptionValues<T> {
-  return parsedOf(table, args, rules, log).values;
+  return parsedOf(table, args, rules, settings).values;
 }
 
 function parsedOf<T extends OptionTable>(
   table: T,
   args: readonly string[],
   rules: readonly Rule<OptionValues<T>>[],
-  log: Logger,
+  { log, isLenient = false }: ParseMode,
 ): ParsedOptions<T> {
   const parsed = parseOptions(table, args, { program: 'orch' });
   if (parsed.kind !== 'run') throw new Error('the command line of a daemon must run it');
   const given: Readonly<Record<string, unknown>> = parsed.values;
   // Each daemon of the cluster gets all gates.
   const gates = idleGateFindings((given['feature-gates'] ?? {}) as Readonly<Record<string, boolean>>);
-  validateOptions({ ...parsed, refusals: [...parsed.refusals, ...gates.refusals] }, rules);
-  for (const warning of [...parsed.warnings, ...gates.warnings]) log.debug(warning);
+  const refusals = [...parsed.refusals, ...gates.refusals];
+  validateOptions({ ...parsed, refusals: isLenient ? [] : refusals }, rules);
+  for (const warning of [...parsed.warnings, ...gates.warnings, ...(isLenient ? refusals : [])]) log.debug(warning);
   return parsed;
 }
 

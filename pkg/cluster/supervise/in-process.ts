@@ -87,7 +87,7 @@ export class InProcessDaemons implements DaemonSupervisor {
   }
 
   async startIngress(ports: IngressPorts): Promise<void> {
-    this.#process.startIngress(ingressCommand(this.#context, this.#infrastructure, { ports, config: undefined }));
+    await this.#process.startIngress(ingressCommand(this.#context, this.#infrastructure, { ports, config: undefined }));
   }
 
   async startNode(node: PlacedNode): Promise<void> {
