@@ -196,7 +196,7 @@ export class ApiService {
         endpoints: ips.map((ip) => ({ addresses: [ip], conditions: { ready: true } })),
         ports: [named],
       },
-      (slice) => JSON.stringify([slice.endpoints.map(({ addresses }) => addresses), slice.ports]),
+      (slice) => JSON.stringify([(slice.endpoints ?? []).map(({ addresses }) => addresses), slice.ports]),
       signal,
     );
   }

@@ -203,7 +203,7 @@ export interface NamedAddress {
 /** Addresses of ready endpoints, or of all. */
 export function* namedAddresses(slice: EndpointSlice, isReadyOrNot: boolean): Generator<NamedAddress> {
   if (slice.addressType === 'FQDN') return;
-  for (const { addresses, conditions, hostname } of slice.endpoints) {
+  for (const { addresses, conditions, hostname } of slice.endpoints ?? []) {
     // Unset means unknown, which counts as ready.
     if (!isReadyOrNot && conditions?.ready === false) continue;
     for (const address of addresses) yield { address, hostname };

@@ -79,6 +79,8 @@ t.test('names and their records', async (t) => {
     }),
   );
   table.setService(service('empty', { clusterIP: 'None' }));
+  // In Protobuf an empty list is absent.
+  table.setSlice(slice('empty-1', 'empty', { endpoints: undefined } as unknown as Partial<EndpointSlice>));
   table.setService(service('pending', { clusterIP: '' }));
   table.setService(service('early', { clusterIP: 'None', publishNotReadyAddresses: true }));
   table.setSlice(

@@ -160,7 +160,7 @@ async function ownEndpoints(inquiry: Inquiry, service: Service, subject: Subject
   const { name = '', namespace = '' } = service.metadata;
   const label = inquiry.dialect.labels.serviceName;
   const slices = await inquiry.list(endpointslices, { namespace, labelSelector: `${label}=${name}` });
-  if (slices === undefined || slices.some(({ endpoints }) => endpoints.length > 0)) return [];
+  if (slices === undefined || slices.some(({ endpoints = [] }) => endpoints.length > 0)) return [];
   return [
     finding({
       subject,

@@ -127,7 +127,7 @@ export class Announcer {
   }
 
   #nodesWithEndpoints(service: Service): Set<string> {
-    const endpoints = this.#slices.byIndex(announcedIndex, keyOf(service)).flatMap((slice) => slice.endpoints);
+    const endpoints = this.#slices.byIndex(announcedIndex, keyOf(service)).flatMap((slice) => slice.endpoints ?? []);
     return new Set(
       endpoints.flatMap(({ conditions, nodeName }) =>
         nodeName !== undefined && (conditions?.ready ?? true) ? nodeName : [],
