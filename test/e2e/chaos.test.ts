@@ -1,9 +1,12 @@
-/** Two minutes of chaos; `make soak` runs half an hour. */
+/** Two minutes of chaos; `make soak` runs half an hour. `KEEP_LOGS` names a folder for the daemons' logs of a failed run. */
+import { cpSync } from 'node:fs';
+import { join } from 'node:path';
 import t from 'tap';
 import { realClock } from '#apimachinery/clock.js';
 import { seededRandom } from '#apimachinery/testing/seeded-random.js';
 import { whyNoContainers } from '#cluster/machine/preflight.js';
 import { chaos } from '#test/e2e/chaos/chaos.js';
+import { Holdings, holdingArguments } from '#test/e2e/chaos/holdings/holdings.js';
 import { ownRanges, rangeArguments, startTestCluster } from '#test/e2e/harness.js';
 import { adminClient, openRuntime } from '#test/e2e/observe.js';
 
@@ -17,7 +20,7 @@ t.test('pods survive faults of agent, runtime and API server', { skip }, async (
   t.comment(`SEED=${seed}`);
   const cluster = await startTestCluster({
     ...{ runtime: 'containerd', separate: true },
-    args: rangeArguments(await ownRanges()),
+    args: [...rangeArguments(await ownRanges()), ...holdingArguments],
   });
   t.teardown(() => cluster.destroy());
   const client = await adminClient(cluster);
@@ -26,9 +29,16 @@ t.test('pods survive faults of agent, runtime and API server', { skip }, async (
   t.teardown(() => cri.close());
   const beganMs = realClock.monotonic();
   const tell = (what: string) => t.comment(`${Math.round((realClock.monotonic() - beganMs) / 1000)} s: ${what}`);
-  const options = { dataDir: cluster.dataDir, client, cri, random: seededRandom(seed), durationMs, tell };
+  const random = seededRandom(seed);
+  const holdings = await Holdings.start({ dataDir: cluster.dataDir, client, random });
+  t.teardown(() => holdings.stop());
+  const options = { dataDir: cluster.dataDir, client, cri, holdings, random, durationMs, tell };
   const { problems, strikes, pods, runs } = await chaos(options);
   t.comment(`${strikes} strikes, ${pods} pods, ${runs} runs`);
+  t.comment(JSON.stringify(holdings.counts));
   t.ok(strikes > 1 && runs > 1, 'something has happened');
-  t.same(problems, []);
+  t.ok(holdings.counts.holders > 0 && holdings.counts.mounts > 0, 'pods have held something');
+  if (problems.length > 0 && process.env['KEEP_LOGS'] !== undefined)
+    cpSync(join(cluster.dataDir, 'logs'), process.env['KEEP_LOGS'], { recursive: true });
+  t.same(problems, [], 'no violation');
 });

@@ -1,7 +1,8 @@
 /**
  * Pods of every kind come and go on real containers while the agent, the runtime and the API server are killed or stopped
  * at random moments. No run of a container may begin twice, no status may be revoked or false, every deleted pod must go
- * within a minute, and no pod may leave anything behind.
+ * within a minute, and no pod may leave anything behind. Some pods hold devices, CPUs and volumes, whose plugin and driver come
+ * and go: nothing may be given twice, and the agent's checkpoints must be true in the end.
  */
 import { pods } from '#api/core/v1/resources.gen.js';
 import type { Pod } from '#api/core/v1/types.gen.js';
@@ -9,6 +10,7 @@ import { realClock } from '#apimachinery/clock.js';
 import type { Client } from '#client/client.js';
 import type { GrpcCRI } from '#nodeagent/cri/grpc/client.js';
 import { PodHistory } from '#test/e2e/chaos/history.js';
+import type { Holdings } from '#test/e2e/chaos/holdings/holdings.js';
 import { finalizer, randomPod } from '#test/e2e/chaos/pods.js';
 import { Runs } from '#test/e2e/chaos/runs.js';
 import { strike, untilAllRun } from '#test/e2e/chaos/strikes.js';
@@ -21,6 +23,7 @@ export interface ChaosOptions {
   readonly dataDir: string;
   readonly client: Client;
   readonly cri: GrpcCRI;
+  readonly holdings: Holdings;
   /** From 0 to 1, the same for the same seed. */
   readonly random: () => number;
   readonly durationMs: number;
@@ -44,7 +47,7 @@ const leastBetweenStrikesMs = 1000;
 const lastMs = 60_000;
 
 export async function chaos(options: ChaosOptions): Promise<ChaosResult> {
-  const { client, dataDir, cri } = options;
+  const { client, dataDir, cri, holdings } = options;
   const history = new PodHistory(client);
   const runs = new Runs(dataDir, cri);
   const problems: string[] = [];
@@ -54,20 +57,31 @@ export async function chaos(options: ChaosOptions): Promise<ChaosResult> {
   try {
     const endMs = realClock.monotonic() + options.durationMs;
     const [strikes] = await Promise.all([strikeUntil(endMs, options), comeAndGo(endMs, options)]);
+    holdings.settle();
     await untilAllRun(dataDir);
     await must('no pod is Terminating', untilNoneTerminates(client));
     await must(
       'statuses are true',
       eventually('they are', async () => isTrue(await untrue(client, cri)), lastMs),
     );
+    const areTrue = async () => {
+      const wrong = await holdings.falseCheckpoints();
+      if (wrong.length === 0) return true;
+      const { items } = await client.resource(pods).list({ namespace });
+      const owners = items.filter(({ metadata: { uid = '' } }) => wrong.some((problem) => problem.includes(uid)));
+      return isTrue([...wrong, ...owners.map(({ metadata, status }) => JSON.stringify({ metadata, status }))]);
+    };
+    await must('checkpoints are true', eventually('they are', areTrue, lastMs));
     await removeAll(client);
     await must('all pods go', untilNoneTerminates(client));
     await must('nothing is orphaned', untilNothingIsOrphaned(client, cri));
     await must(
       'nothing is left',
-      eventually('it is', async () => isTrue(await left(dataDir)), lastMs),
+      eventually('it is', async () => isTrue([...(await left(dataDir)), ...holdings.left()]), lastMs),
     );
+    await must('checkpoints are empty', eventually('they are', areTrue, lastMs));
     await Promise.all([history.stop(), runs.stop()]);
+    problems.push(...holdings.conflicts);
     problems.push(...history.contradictions, ...[...runs.twice].map((run) => `twice: ${run}`));
     problems.push(...falseExitCodes(history, runs));
     return { strikes, pods: history.uids.size, runs: runs.begun.size, problems };
@@ -82,12 +96,12 @@ function isTrue(problems: readonly string[]): boolean {
   return true;
 }
 
-async function strikeUntil(endMs: number, { dataDir, random, tell }: ChaosOptions): Promise<number> {
+async function strikeUntil(endMs: number, { dataDir, holdings, random, tell }: ChaosOptions): Promise<number> {
   let strikes = 0;
   for (;;) {
     await realClock.sleep(leastBetweenStrikesMs + random() * pausesMs.strikes);
     if (realClock.monotonic() > endMs) return strikes;
-    tell(await strike(dataDir, random));
+    tell(await (random() < 0.3 ? holdings.strike() : strike(dataDir, random)));
     strikes++;
   }
 }

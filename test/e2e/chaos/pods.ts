@@ -1,5 +1,6 @@
 /** Pods of every kind for the chaos, each with its possible ends. */
 import type { Pod } from '#api/core/v1/types.gen.js';
+import { type HoldingKind, holdingKinds } from '#test/e2e/chaos/holdings/kinds.js';
 import { namespace, pod, shell } from '#test/e2e/pods.js';
 
 /** Every run of a container begins with this line in its log. */
@@ -42,8 +43,19 @@ const kinds: readonly Kind[] = [
   },
 ];
 
-/** The next pod: of a random kind, some with a finalizer. */
+/** The next pod: of a random kind, some with a finalizer, and some that hold what may be given only once. */
 export function randomPod(random: Random, name: string): Pod {
+  return random() < 0.4 ? holdingPod(random, name) : plainPod(random, name);
+}
+
+function holdingPod(random: Random, name: string): Pod {
+  const { container, spec: more = {} } = holdingKinds[Math.floor(random() * holdingKinds.length)] as HoldingKind;
+  const restartPolicy = random() < 0.5 ? 'Always' : 'Never';
+  const { spec } = pod(name, [shell(`echo ${begun}; exec sleep 3600`, container)], { ...more, restartPolicy });
+  return { metadata: { name, namespace, finalizers: random() < 0.2 ? [finalizer] : [] }, spec };
+}
+
+function plainPod(random: Random, name: string): Pod {
   const kind = kinds[Math.floor(random() * kinds.length)] as Kind;
   const more = kind.more?.(name) ?? {};
   const mounts = (more.volumes ?? []).map((volume) => ({ name: volume.name, mountPath: `/${volume.name}` }));
