@@ -15,7 +15,7 @@ import {
 } from '#cluster/backup/contents.js';
 import type { Layout } from '#cluster/config/layout.js';
 import { openStore } from '#cluster/etcd/access.js';
-import type { EtcdAccess } from '#etcd-admin/admin.js';
+import type { EtcdAccess, EtcdAdmin } from '#etcd-admin/admin.js';
 import { writeSnapshot } from '#etcd-admin/snapshot.js';
 import type { Store } from '#storage/store.js';
 
@@ -50,8 +50,8 @@ export async function saveFrom(
   to: string,
 ): Promise<SavedBackup> {
   const store = openStore(access);
-  const { EtcdAdmin } = await import('#etcd-admin/admin.js');
-  const admin = new EtcdAdmin(access);
+  const { EtcdAdmin: Admin } = await import('#etcd-admin/admin.js');
+  const admin = new Admin({ ...access, endpoints: await answering(new Admin(access), access.endpoints) });
   try {
     return await saveBackup({
       to,
@@ -66,6 +66,17 @@ export async function saveFrom(
   } finally {
     admin.close();
     await store.close();
+  }
+}
+
+/** Members that answer, since a snapshot comes from one of them; all where none does, so that the failure says why. */
+async function answering(admin: EtcdAdmin, endpoints: readonly string[]): Promise<readonly string[]> {
+  try {
+    const looks = await Promise.allSettled(endpoints.map((endpoint) => admin.status(endpoint)));
+    const up = endpoints.filter((_, at) => looks[at]?.status === 'fulfilled');
+    return up.length === 0 ? endpoints : up;
+  } finally {
+    admin.close();
   }
 }
 
