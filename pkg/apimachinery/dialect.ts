@@ -308,6 +308,12 @@ function makeDialect(w: Words) {
       migratedPlugins: `storage.alpha.${w.label}/migrated-plugins`,
       /** On nodes: the names that storage drivers have for them, as JSON. */
       csiNodeID: `csi.volume.${w.label}/nodeid`,
+      /** On any object: it may not be deleted; not part of 1.24, like the next two. */
+      protectFromDeletion: `${w.label}/protect-from-deletion`,
+      /** On workloads: they roll out when ConfigMaps and Secrets that their pods use change. */
+      rollOnChange: `${w.label}/roll-on-change`,
+      /** On pod templates: the hash of those ConfigMaps and Secrets. */
+      referencesHash: `${w.label}/references-hash`,
     },
     /** Names for Ingresses and their classes of the built-in controller. */
     ingress: {

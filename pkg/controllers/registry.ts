@@ -34,6 +34,7 @@ import { ReplicaSetController } from '#controllers/replicaset/controller.js';
 import type { Ranking } from '#controllers/replicaset/ranking.js';
 import { replicaSetKind, replicationControllerKind } from '#controllers/replicaset/replicated-kinds.js';
 import { ResourceQuotaController } from '#controllers/resourcequota/controller.js';
+import { RollOnChangeController } from '#controllers/rollonchange/controller.js';
 import { RootCAController } from '#controllers/rootca/controller.js';
 import { RouteController } from '#controllers/route/controller.js';
 import { ServiceController } from '#controllers/service/controller.js';
@@ -188,6 +189,7 @@ export const controllerFactories: Readonly<Record<string, ControllerFactory>> = 
       readyPods: gates.enabled('JobReadyPods'),
     });
   },
+  'roll-on-change': (context) => new RollOnChangeController(context),
   'local-storage-capacity': (context) => new LocalStorageCapacityController(context),
   namespace: (context, { values }) =>
     new NamespaceController(context, {

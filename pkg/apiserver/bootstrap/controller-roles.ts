@@ -167,6 +167,11 @@ const controllerRules: Readonly<Record<string, readonly string[]>> = {
     events,
   ],
   'resourcequota-controller': ['list watch | * | *', 'patch update | core | resourcequotas/status', events],
+  'roll-on-change-controller': [
+    'list watch | core | configmaps secrets',
+    'list patch watch | apps | daemonsets deployments statefulsets',
+    events,
+  ],
   'root-ca-cert-publisher': [
     'get list watch | core | namespaces',
     'create get list update watch | core | configmaps',

@@ -6,6 +6,7 @@ import { type DeleteOptions, deleteOptionsFor } from '#apiserver/registry/delete
 import { listResponse, negotiateList } from '#apiserver/registry/list.js';
 import { listRequest } from '#apiserver/registry/list-options.js';
 import type { Operation } from '#apiserver/registry/operation.js';
+import { requireUnprotectedEntries } from '#apiserver/registry/protection.js';
 import { selection } from '#apiserver/registry/selectors.js';
 import { scopeOf } from '#apiserver/resources/served-resource.js';
 import type { Entry } from '#storage/resource-storage.js';
@@ -30,6 +31,7 @@ export async function deleteCollection(operation: Operation): Promise<ApiRespons
     ...(token === undefined ? {} : { startKey: token.startKey }),
     ...(match === undefined ? {} : { match }),
   });
+  await requireUnprotectedEntries(operation, result.entries);
   await removeAll(operation, { entries: result.entries, options });
   if (resource.strategy.collectionDeletionAnswer !== 'status')
     return listResponse(operation, { result, form, whole: false });

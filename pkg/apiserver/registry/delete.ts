@@ -8,6 +8,7 @@ import { planDeletion } from '#apiserver/registry/deletion-plan.js';
 import { annotateSpan, entryResponse, negotiateObject } from '#apiserver/registry/entry-response.js';
 import { type ObjectName, readEntry } from '#apiserver/registry/get.js';
 import type { Operation } from '#apiserver/registry/operation.js';
+import { hasContent, requireUnprotected, requireUnprotectedContent } from '#apiserver/registry/protection.js';
 import { failedPrecondition } from '#apiserver/registry/request-errors.js';
 import { deleted, leaderCondition } from '#apiserver/registry/write-hooks.js';
 import { pauseOf } from '#apiserver/registry/write-steps.js';
@@ -81,6 +82,8 @@ export async function remove(operation: Operation, { name, options: requested }:
     if (conversion !== undefined) await conversion;
     const object = await inSteps(objectSteps(resource, entry, 'deletion'), pauseOf(operation, entry));
     checkPreconditions(resource, object, options);
+    if (object.metadata.annotations !== undefined) requireUnprotected(operation, object);
+    if (hasContent(resource)) await requireUnprotectedContent(operation, object);
     const attributes = {
       operation: 'DELETE',
       subresource: '',

@@ -1,7 +1,7 @@
 /** The controllers that `--controllers` selects. */
 import type { FeatureGates } from '#daemon/options/groups/feature-gates.js';
 
-/** Controllers by name; `*` includes those on by default. All of release 1.24, and local-storage-capacity. */
+/** Controllers by name; `*` includes those on by default. All of release 1.24, and two of our own. */
 export const controllerNames: Readonly<Record<string, { readonly onByDefault: boolean }>> = Object.fromEntries(
   [
     'attachdetach',
@@ -34,6 +34,7 @@ export const controllerNames: Readonly<Record<string, { readonly onByDefault: bo
     'replicaset',
     'replicationcontroller',
     'resourcequota',
+    'roll-on-change',
     'root-ca-cert-publisher',
     'route',
     'service',

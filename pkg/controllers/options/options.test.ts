@@ -137,7 +137,7 @@ t.test('option names of the dialect are accepted', (t) => {
 
 t.test('--controllers selects and deselects by name', (t) => {
   const all = Object.keys(controllerNames);
-  t.equal(all.length, 38 + 1, 'those of release 1.24, and local-storage-capacity');
+  t.equal(all.length, 38 + 2, 'those of release 1.24, local-storage-capacity and roll-on-change');
   const rows: [string[], string[]][] = [
     [['*'], all.filter((name) => name !== 'bootstrapsigner' && name !== 'tokencleaner')],
     [['*', '-job', 'tokencleaner'], all.filter((name) => name !== 'bootstrapsigner' && name !== 'job')],
