@@ -2,8 +2,10 @@
 import t from 'tap';
 import { kubernetesDialect as dialect } from '#apimachinery/dialect.js';
 import { type Answer, rootCauses } from '#insight/inquiry/finding.js';
+import { accessSituations } from '#insight/testing/access-situations.js';
 import { claimSituations } from '#insight/testing/claim-situations.js';
 import { healthy } from '#insight/testing/healthy.js';
+import { healthyCluster } from '#insight/testing/healthy-cluster.js';
 import { MemoryObservations } from '#insight/testing/memory-observations.js';
 import { podSituations } from '#insight/testing/pod-situations.js';
 import { serviceSituations } from '#insight/testing/service-situations.js';
@@ -18,6 +20,7 @@ const situations: readonly Situation[] = [
   ...serviceSituations,
   ...claimSituations,
   ...systemSituations,
+  ...accessSituations,
 ];
 
 function ask({ about, ...scene }: Pick<Situation, 'about' | 'objects'>): Promise<Answer> {
@@ -59,3 +62,20 @@ for (const { name, verdict, ...scene } of healthy) {
     t.equal(answer.verdict, verdict);
   });
 }
+
+t.test('nothing is accused in a healthy cluster', async (t) => {
+  const objects = healthyCluster();
+  const observations = new MemoryObservations({ objects });
+  const wrong: string[] = [];
+  const kinds = new Set<string>();
+  for (const object of objects) {
+    const { kind = '', metadata } = object;
+    const answer = await why(dialect, observations, kind, object);
+    kinds.add(kind);
+    if (answer.verdict === 'Stuck')
+      wrong.push(`${kind} ${metadata.namespace ?? ''}/${metadata.name}: ${answer.summary}`);
+  }
+  t.same(wrong, []);
+  t.ok(objects.length + healthy.length >= 200, `${objects.length} objects, and ${healthy.length} prepared ones`);
+  t.ok(kinds.size >= 25, `of ${kinds.size} kinds`);
+});

@@ -9,7 +9,8 @@ import { daemonsets, deployments, replicasets, statefulsets } from '#api/apps/v1
 import { horizontalpodautoscalers } from '#api/autoscaling/v2/resources.gen.js';
 import { cronjobs, jobs } from '#api/batch/v1/resources.gen.js';
 import { certificatesigningrequests } from '#api/certificates/v1/resources.gen.js';
-import { namespaces, nodes, persistentvolumeclaims, pods, services } from '#api/core/v1/resources.gen.js';
+import { leases } from '#api/coordination/v1/resources.gen.js';
+import { namespaces, nodes, persistentvolumeclaims, pods, secrets, services } from '#api/core/v1/resources.gen.js';
 import { ingresses } from '#api/networking/v1/resources.gen.js';
 import { poddisruptionbudgets } from '#api/policy/v1/resources.gen.js';
 import type { Dialect } from '#apimachinery/dialect.js';
@@ -22,14 +23,17 @@ import { whyAutoscaler } from '#insight/questions/autoscaler.js';
 import { whyBudget } from '#insight/questions/budget.js';
 import { whyClaim } from '#insight/questions/claim.js';
 import { whyDaemonSet } from '#insight/questions/daemon-set.js';
-import { whyApiService, whyDefinition, whySigningRequest, whyWebhooks } from '#insight/questions/extensions.js';
+import { whyNodeAndDrain } from '#insight/questions/drain.js';
+import { whyApiService, whyDefinition, whyWebhooks } from '#insight/questions/extensions.js';
 import { whyIngress } from '#insight/questions/ingress.js';
 import { whyCronJob, whyJob } from '#insight/questions/jobs.js';
+import { whyLease } from '#insight/questions/lease.js';
 import { whyNamespace } from '#insight/questions/namespace.js';
-import { whyNode } from '#insight/questions/node.js';
 import { subjectOf } from '#insight/questions/parts.js';
 import { whyPod } from '#insight/questions/pod.js';
+import { whySecret } from '#insight/questions/secret.js';
 import { whyService } from '#insight/questions/service.js';
+import { whySigningRequest } from '#insight/questions/signing-request.js';
 import { whyStatefulSet } from '#insight/questions/stateful-set.js';
 import { whyTerminating } from '#insight/questions/termination.js';
 import { whyDeployment, whyReplicaSet } from '#insight/questions/workloads.js';
@@ -46,7 +50,7 @@ function explained<T extends StoredObject>(type: ResourceType<T>, question: Ques
 
 const explainedKinds: readonly Explained[] = [
   explained(pods, whyPod),
-  explained(nodes, whyNode),
+  explained(nodes, whyNodeAndDrain),
   explained(namespaces, whyNamespace),
   explained(persistentvolumeclaims, whyClaim),
   explained(services, whyService),
@@ -64,6 +68,8 @@ const explainedKinds: readonly Explained[] = [
   explained(mutatingwebhookconfigurations, whyWebhooks),
   explained(validatingwebhookconfigurations, whyWebhooks),
   explained(certificatesigningrequests, whySigningRequest),
+  explained(leases, whyLease),
+  explained(secrets, whySecret),
 ];
 
 const byKind = new Map(explainedKinds.map((each) => [each.type.kind, each]));

@@ -1,15 +1,14 @@
-/** Why definitions, API services, webhooks and signing requests do not work. */
+/** Why definitions, API services and webhooks do not work. */
 
 import type { MutatingWebhookConfiguration } from '#api/admissionregistration/v1/types.gen.js';
 import type { CustomResourceDefinition } from '#api/apiextensions/v1/types.gen.js';
 import type { APIService } from '#api/apiregistration/v1/types.gen.js';
-import type { CertificateSigningRequest } from '#api/certificates/v1/types.gen.js';
 import { services } from '#api/core/v1/resources.gen.js';
 import { getCondition } from '#api/meta/v1/condition/conditions.js';
 import type { Finding, Subject } from '#insight/inquiry/finding.js';
 import type { Inquiry } from '#insight/inquiry/inquiry.js';
+import { bundleProblem } from '#insight/questions/certificates.js';
 import {
-  ageMs,
   conditionText,
   finding,
   isDeleted,
@@ -19,9 +18,6 @@ import {
 } from '#insight/questions/parts.js';
 import { whyService } from '#insight/questions/service.js';
 import { question, whyTerminating } from '#insight/questions/termination.js';
-
-/** An approver may take this long. */
-const approvalMs = 30_000;
 
 export async function whyDefinition(
   inquiry: Inquiry,
@@ -138,14 +134,19 @@ export async function whyWebhooks(
     readonly webhooks?: readonly {
       readonly name: string;
       readonly failurePolicy?: string;
-      readonly clientConfig: { readonly service?: { readonly namespace: string; readonly name: string } };
+      readonly clientConfig: {
+        readonly caBundle?: string;
+        readonly service?: { readonly namespace: string; readonly name: string };
+      };
     }[];
   },
 ): Promise<readonly Finding[]> {
   const subject = subjectOf(configuration.kind ?? 'MutatingWebhookConfiguration', configuration);
   const all: Finding[] = [];
   for (const { name, clientConfig, failurePolicy = 'Fail' } of configuration.webhooks ?? []) {
-    const { service } = clientConfig;
+    const { service, caBundle = '' } = clientConfig;
+    const problem = caBundle === '' ? undefined : bundleProblem(inquiry.nowMs, caBundle);
+    if (problem !== undefined) all.push(invalidAuthorities(subject, name, problem));
     if (service === undefined) continue;
     const causes = await backend(inquiry, subject, 'ServiceDown', service.namespace, service.name);
     if (causes.length === 0) continue;
@@ -171,45 +172,12 @@ export async function whyWebhooks(
   return all;
 }
 
-export function whySigningRequest(inquiry: Inquiry, request: CertificateSigningRequest): Promise<readonly Finding[]> {
-  const subject = subjectOf('CertificateSigningRequest', request);
-  const { conditions = [], certificate = '' } = request.status ?? {};
-  const { signerName, username = '' } = request.spec;
-  const denied = getCondition(conditions, 'Denied');
-  const failed = getCondition(conditions, 'Failed');
-  const evidence = [specEvidence('spec.signerName', signerName), specEvidence('spec.username', username)];
-  const answer = (reason: string, summary: string, action: string, command?: string) =>
-    Promise.resolve([
-      finding({
-        ...{ subject, reason, summary },
-        evidence: [
-          ...evidence,
-          denied && statusEvidence('conditions.Denied', conditionText(denied)),
-          failed && statusEvidence('conditions.Failed', conditionText(failed)),
-        ],
-        remedies: [{ action, ...(command === undefined ? {} : { command }) }],
-      }),
-    ]);
-  if (denied !== undefined)
-    return answer('RequestDenied', 'The request was denied.', 'Send another request that the approver accepts.');
-  if (failed !== undefined)
-    return answer(
-      'SigningFailed',
-      'The signer could not sign the request.',
-      'Correct what the message names, and send another request.',
-    );
-  if (certificate !== '') return Promise.resolve([]);
-  if (ageMs(request.metadata.creationTimestamp, inquiry.nowMs) < approvalMs) return Promise.resolve([]);
-  if (getCondition(conditions, 'Approved') === undefined)
-    return answer(
-      'WaitsForApproval',
-      'The request waits for an approval.',
-      'Approve it, if you know who sent it.',
-      `certificate approve ${subject.name}`,
-    );
-  return answer(
-    'SignerSilent',
-    `Signer ${signerName} has not signed the approved request.`,
-    `Check that signer ${signerName} runs.`,
-  );
+function invalidAuthorities(subject: Subject, webhook: string, problem: string): Finding {
+  return finding({
+    subject,
+    reason: 'AuthoritiesInvalid',
+    summary: `The certificate of webhook ${webhook} cannot be verified by its caBundle: ${problem}.`,
+    evidence: [specEvidence('clientConfig.caBundle', problem)],
+    remedies: [{ action: 'Put the authority of the present certificate of the webhook into caBundle.' }],
+  });
 }

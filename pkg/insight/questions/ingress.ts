@@ -1,11 +1,10 @@
 /** Why an ingress leads nowhere: class, backends, certificates. */
-import { X509Certificate } from 'node:crypto';
 import { secrets, services } from '#api/core/v1/resources.gen.js';
-import type { Secret } from '#api/core/v1/types.gen.js';
 import { ingressclasses } from '#api/networking/v1/resources.gen.js';
 import type { Ingress, IngressBackend, IngressTLS } from '#api/networking/v1/types.gen.js';
 import type { Finding, Subject } from '#insight/inquiry/finding.js';
 import type { Inquiry } from '#insight/inquiry/inquiry.js';
+import { certificateProblems } from '#insight/questions/certificates.js';
 import { finding, specEvidence, subjectOf } from '#insight/questions/parts.js';
 import { whyService } from '#insight/questions/service.js';
 import { question } from '#insight/questions/termination.js';
@@ -134,60 +133,4 @@ async function certificateFindings(
       remedies: [{ action }],
     }),
   );
-}
-
-interface Problem {
-  readonly reason: string;
-  readonly summary: string;
-  readonly action: string;
-}
-
-function certificateProblems(nowMs: number, secret: Secret, hosts: readonly string[]): Problem[] {
-  const name = secret.metadata.name ?? '';
-  const renew = 'Have a new certificate issued, and put it into the secret.';
-  const invalid = {
-    reason: 'CertificateInvalid',
-    summary: `Secret ${name} holds no valid certificate in tls.crt.`,
-    action: renew,
-  };
-  const pem = Buffer.from(secret.data?.['tls.crt'] ?? '', 'base64');
-  if (pem.length === 0) return [invalid];
-  let certificate: X509Certificate;
-  try {
-    certificate = new X509Certificate(pem);
-  } catch {
-    // Not a certificate at all.
-    return [invalid];
-  }
-  if (Date.parse(certificate.validTo) < nowMs)
-    return [
-      {
-        reason: 'CertificateExpired',
-        summary: `The certificate in secret ${name} ended on ${certificate.validTo}.`,
-        action: renew,
-      },
-    ];
-  if (Date.parse(certificate.validFrom) > nowMs)
-    return [
-      {
-        reason: 'CertificateNotYetValid',
-        summary: `The certificate in secret ${name} begins on ${certificate.validFrom}.`,
-        action: 'Check the clocks, or have a new certificate issued.',
-      },
-    ];
-  const others = hosts.filter((host) => !isCovered(certificate, host));
-  if (others.length === 0) return [];
-  return [
-    {
-      reason: 'CertificateForOtherHost',
-      summary: `The certificate in secret ${name} is not for ${others.join(', ')}, but for ${certificate.subjectAltName ?? certificate.subject}.`,
-      action: renew,
-    },
-  ];
-}
-
-/** A wildcard host is covered by the same wildcard. */
-function isCovered(certificate: X509Certificate, host: string): boolean {
-  if (host.startsWith('*.')) return (certificate.subjectAltName ?? '').split(', ').includes(`DNS:${host}`);
-  return certificate.checkHost(host) !== undefined;
 }

@@ -36,12 +36,15 @@ export class MemoryObservations implements Observations {
 
   async list<T extends StoredObject>(
     type: ResourceType<T>,
-    { namespace, labelSelector = '' }: Scope,
+    { namespace, labelSelector = '', fieldSelector = '' }: Scope,
   ): Promise<readonly T[]> {
     const selector = parseLabelSelector(labelSelector);
+    const [, node] = /^spec\.nodeName=(.*)$/.exec(fieldSelector) ?? [];
     return (await this.#all(type)).filter(
-      ({ metadata }) =>
-        (namespace === undefined || metadata.namespace === namespace) && selector.matches(metadata.labels),
+      (object) =>
+        (namespace === undefined || object.metadata.namespace === namespace) &&
+        selector.matches(object.metadata.labels) &&
+        (node === undefined || (object as { spec?: { nodeName?: string } }).spec?.nodeName === node),
     );
   }
 

@@ -8,6 +8,7 @@ import { InProcessTransport } from '#client/rest/in-process-transport.js';
 import { readAll } from '#client/rest/response.js';
 import type { TransportResponse } from '#client/rest/transport.js';
 import { generateRsaKey, privateKeyToPem, publicKeyToPem } from '#pki/keys.js';
+import type { Store } from '#storage/store.js';
 import { startCompleteServer } from '#test/integration/apiserver/complete-server.js';
 
 // biome-ignore lint/suspicious/noExplicitAny: answers of the server
@@ -26,11 +27,12 @@ export interface UserClient {
   close(): Promise<void>;
 }
 
-/** `more`: further options. */
+/** `more`: further options. `store`: one with content; absent: an empty one. */
 export async function serverForUsers(
   t: Pick<Test, 'teardown'>,
   dialect: Dialect,
   more: readonly string[] = [],
+  store?: Store,
 ): Promise<(name: string, ...groups: string[]) => UserClient> {
   const folder = await mkdtemp(join(tmpdir(), 'server-for-users-'));
   t.teardown(() => rm(folder, { recursive: true, force: true }));
@@ -41,6 +43,7 @@ export async function serverForUsers(
   };
   const api = await startCompleteServer(t, {
     dialect,
+    ...(store === undefined ? {} : { store }),
     argv: [
       ...['--secure-port=0', '--authorization-mode=Node,RBAC', '--service-account-issuer=https://test'],
       `--service-account-signing-key-file=${await file('key', privateKeyToPem(keys.privateKey))}`,
