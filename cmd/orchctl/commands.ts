@@ -172,6 +172,18 @@ export const commands: readonly CommandEntry[] = [
     load: async () => (await import('#cmd/orchctl/commands/testing/snapshot.js')).snapshot,
   },
   {
+    name: 'test',
+    section: tests,
+    summary: 'Show and change what happens in a test cluster',
+    load: async () => (await import('#cmd/orchctl/commands/testing/test.js')).test,
+  },
+  {
+    name: 'faults',
+    section: tests,
+    summary: 'Let a test cluster answer with errors, late, or not at all',
+    load: async () => (await import('#cmd/orchctl/commands/testing/faults.js')).faults,
+  },
+  {
     name: 'version',
     section: settings,
     summary: 'Print the versions of client and server',

@@ -9,8 +9,8 @@ import { RestClient } from '#client/rest/rest-client.js';
 import type { TestClusterParts, TestFeatureFactory } from '#testcluster/feature/feature.js';
 import { features } from '#testcluster/features.js';
 import type { Report } from '#testcluster/report/report.js';
-import { JumpingClock } from '#testcluster/testing/jumping-clock.js';
 import { type StartedTestCluster, startTestCluster } from '#testcluster/start-test-cluster.js';
+import { JumpingClock } from '#testcluster/testing/jumping-clock.js';
 
 /** Where one operator works: the objects of its namespace are Deployments, of which no controller of the cluster knows. */
 export interface Scene {
