@@ -6,7 +6,7 @@
 import { createHash, X509Certificate } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import type { TokenReview } from '#api/authentication/v1/types.gen.js';
-import type { Clock } from '#apimachinery/clock.js';
+import { type Clock, processClock } from '#apimachinery/clock.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import { unauthorized } from '#apimachinery/errors/status.js';
 import type { CertificateAuthorities } from '#daemon/serving/certificate-authorities.js';
@@ -85,7 +85,8 @@ export class DelegatedAuthenticator implements Authenticator {
       return undefined;
     }
     const certificate = new X509Certificate(clientCertificate);
-    const nowMs = clock.now();
+    // Certificates are of the process's time, as in TLS itself.
+    const nowMs = processClock(clock).now();
     if (requestHeader?.authorities.verifies(certificate, nowMs)) {
       const spokenFor = headerUser(credentials, certificate, requestHeader);
       if (spokenFor !== undefined) return spokenFor;

@@ -5,7 +5,7 @@
  * of the suite and of operators get faults; those of the cluster's own daemons only from a rule that names their user.
  */
 import type { MaybePromise } from '#apimachinery/async/steps.js';
-import type { Clock } from '#apimachinery/clock.js';
+import { type Clock, processClock } from '#apimachinery/clock.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import { badRequest } from '#apimachinery/errors/status.js';
 import { seededRandom } from '#apimachinery/testing/seeded-random.js';
@@ -90,7 +90,8 @@ interface Injection {
 
 async function inject({ latencyMs, effect }: FaultRule, { observed, next, clock }: Injection): Promise<ApiResponse> {
   const { info, signal } = observed;
-  if (latencyMs > 0) await clock.sleep(latencyMs, signal);
+  // Like the time limits of requests, which a clock that stands still would let pass.
+  if (latencyMs > 0) await processClock(clock).sleep(latencyMs, signal);
   switch (effect.kind) {
     case 'latency':
       return next();

@@ -54,6 +54,7 @@ export const faultsAndReport: TestFeatureFactory = (cluster) => {
 
 /** Throws 400 for unknown categories. */
 function categoriesOf(text: string): readonly Category[] {
+  if (text === 'all') return categories;
   return text
     .split(',')
     .filter((name) => name !== '')

@@ -57,7 +57,7 @@ export function buildReport(input: ReportInput): Report {
   ) as Record<Category, number>;
   const agents = [...log.agents.entries()].map(([, agent]) => agent).filter(isMeant);
   return {
-    clusterSeconds: clusterMs / 1000,
+    clusterSeconds: Math.round(clusterMs) / 1000,
     seconds: Math.round(realMs) / 1000,
     clients: agents.sort((a, b) => b.requests - a.requests).map((agent) => clientOf(agent, clusterMs, realMs)),
     findings,

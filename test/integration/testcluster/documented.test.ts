@@ -15,7 +15,10 @@ interface Step {
 }
 
 const text = readFileSync(new URL('../../../../docs/testing.md', import.meta.url), 'utf8');
-const sections = ['Time in your hand', 'Settle', 'Snapshots'];
+const sections = [
+  ...['Time in your hand', 'Settle', 'Snapshots'],
+  ...['Pods that behave as told', 'Faults on demand', 'What did my operator do?'],
+];
 
 function section(title: string): string {
   const from = text.indexOf(`\n## ${title}\n`);
@@ -46,7 +49,7 @@ function pattern(output: string): RegExp {
   return new RegExp(`^${escaped.join('[^\\n]*')}$`);
 }
 
-t.test('the examples of time, settle and snapshots', async (t) => {
+t.test('the examples of all sections', async (t) => {
   const folder = t.testdir();
   const clock = new ManualClock({ startMs: Date.UTC(2030, 0, 1) - 3000, process: realClock });
   const started = await startTestCluster({ nodes: 3, clock });
@@ -72,7 +75,7 @@ t.test('the examples of time, settle and snapshots', async (t) => {
       signal: new AbortController().signal,
       onResize: () => () => undefined,
     });
-    return counts === 'wc -l' ? `${output.split('\n').length - 1}\n` : output;
+    return counts === 'wc -l' ? `${output.split('\n').length - 1}\n` : output.replace(/([^\n])$/, '$1\n');
   };
   for (const title of sections) {
     const part = section(title);

@@ -20,7 +20,7 @@ const apply: Command = {
   options: fileOption,
   async run(invocation) {
     const { rules, seed } = await callTest<FaultList>(invocation.api, 'POST', path, await readPlan(invocation));
-    invocation.out.write(`${rules.length} rules of faults, seed ${seed}\n`);
+    invocation.out.write(`rules of faults: ${rules.length}, seed ${seed}\n`);
     return 0;
   },
 };

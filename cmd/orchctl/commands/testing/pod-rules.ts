@@ -18,7 +18,7 @@ const apply: Command = {
   options: fileOption,
   async run(invocation) {
     const { rules } = await callTest<Rules>(invocation.api, 'POST', path, await readPlan(invocation));
-    invocation.out.write(`${rules.length} rules of pods\n`);
+    invocation.out.write(`rules of pods: ${rules.length}\n`);
     return 0;
   },
 };

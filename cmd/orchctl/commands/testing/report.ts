@@ -1,14 +1,12 @@
 /** `orchctl test report`: what the clients of a test cluster did. */
 import { queryString } from '#client/rest/paths.js';
-import type { Command, Invocation } from '#cmd/orchctl/commands/command.js';
+import type { Command } from '#cmd/orchctl/commands/command.js';
 import { callTest } from '#cmd/orchctl/commands/testing/plan-file.js';
-import { alignColumns } from '#cmd/orchctl/print/table.js';
 import { UsageError } from '#cmd/orchctl/terminal/errors.js';
 import type { Report } from '#testcluster/report/report.js';
+import { reportText } from '#testcluster/report/text.js';
 
 const path = '/test/report';
-/** Kinds of requests shown per client. */
-const shownRequests = 10;
 
 export const report: Command = {
   name: 'report',
@@ -35,8 +33,7 @@ export const report: Command = {
     output: { type: 'string', shorthand: 'o', section: 'Output', meaning: '`json`, or absent for tables.' },
     reset: { type: 'bool', section: 'Output', meaning: 'Begin a new report afterwards.' },
   },
-  async run(invocation) {
-    const { api, args, out, values } = invocation;
+  async run({ api, args, err, out, values }) {
     const output = values.string('output') ?? '';
     if (args.length > 0) throw new UsageError('test report takes no arguments');
     if (output !== '' && output !== 'json')
@@ -45,40 +42,8 @@ export const report: Command = {
     const query = queryString({ failOn, userAgent: values.string('user-agent') });
     const shown = await callTest<Report>(api, 'GET', `${path}${query}`);
     if (values.bool('reset')) await callTest(api, 'DELETE', path);
-    if (output === 'json') out.write(`${JSON.stringify(shown, undefined, 2)}\n`);
-    else write(shown, invocation);
+    out.write(output === 'json' ? `${JSON.stringify(shown, undefined, 2)}\n` : reportText(shown));
+    if (shown.failed.length > 0) err.write(`error: there are findings of ${shown.failed.join(', ')}\n`);
     return shown.failed.length > 0 ? 1 : 0;
   },
 };
-
-function write({ clients, findings, faults, clusterSeconds, seconds, failed }: Report, { out, err }: Invocation): void {
-  const table = (rows: readonly (readonly string[])[]) => out.write(`${alignColumns(rows).join('\n')}\n`);
-  out.write(`${seconds} s, ${clusterSeconds} s of the cluster's clock\n\n`);
-  const requests = clients.flatMap(({ userAgent, byRequest, perSecond = 0 }) =>
-    byRequest.slice(0, shownRequests).map(({ verb, resource, count, errors }, i) => [
-      i === 0 ? userAgent : '',
-      ...(i === 0 ? [String(perSecond)] : ['']),
-      verb,
-      resource,
-      String(count),
-      Object.entries(errors)
-        .map(([reason, times]) => `${reason} ${times}`)
-        .join(', '),
-    ]),
-  );
-  table([['CLIENT', 'PER SECOND', 'VERB', 'RESOURCE', 'COUNT', 'ERRORS'], ...requests]);
-  if (faults.length > 0) {
-    out.write('\n');
-    table([
-      ['FAULT', 'MATCHED', 'INJECTED'],
-      ...faults.map(({ name, matched, injected }) => [name, String(matched), String(injected)]),
-    ]);
-  }
-  out.write('\n');
-  if (findings.length === 0) out.write('No findings.\n');
-  else {
-    const rows = findings.map(({ category, userAgent, subject, message }) => [category, userAgent, subject, message]);
-    table([['FINDING', 'CLIENT', 'SUBJECT', 'WHAT'], ...rows]);
-  }
-  if (failed.length > 0) err.write(`error: there are findings of ${failed.join(', ')}\n`);
-}
