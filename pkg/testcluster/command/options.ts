@@ -1,6 +1,9 @@
 /** Options of `orch test`. */
+import { readFile } from 'node:fs/promises';
+import { type Clock, parseTime, realClock } from '#apimachinery/clock.js';
 import type { DialectName } from '#apimachinery/dialect.js';
-import type { OptionTable, OptionValues } from '#daemon/options/option.js';
+import { ManualClock } from '#apimachinery/time/manual-clock.js';
+import { OptionsError, type OptionTable, type OptionValues } from '#daemon/options/option.js';
 import type { TestClusterOptions } from '#testcluster/start-test-cluster.js';
 
 const section = 'Cluster';
@@ -21,6 +24,23 @@ export const clusterOptions = {
       'Controllers to run: all, none, or a list such as garbagecollector,namespace; scheduler is one of them, and -NAME leaves one out. Nodes bring those that they need.',
   },
   nodes: { type: 'int', default: 0, min: 0, section, meaning: 'Number of simulated nodes.' },
+  clock: {
+    type: 'string',
+    default: 'real',
+    oneOf: ['real', 'manual'],
+    section: 'Time',
+    meaning: "The cluster's clock: the machine's, or one that stands still until orchctl clock moves it.",
+  },
+  time: {
+    type: 'string',
+    section: 'Time',
+    meaning: 'Time at which a manual clock starts, as 2030-01-01T00:00:00Z. Default: now.',
+  },
+  'pod-rules': {
+    type: 'string',
+    section: 'Pods',
+    meaning: 'File of rules, YAML or JSON, by which simulated pods behave.',
+  },
   'secure-port': {
     type: 'int',
     default: 0,
@@ -56,16 +76,36 @@ export const startOptions = {
 
 export type ClusterValues = OptionValues<typeof clusterOptions>;
 
-export function testClusterOptions(values: ClusterValues): TestClusterOptions {
+/** Reads the file of rules. Throws OptionsError. */
+export async function testClusterOptions(values: ClusterValues): Promise<TestClusterOptions> {
   const port = values['secure-port'];
   const etcd = values['etcd-servers'];
+  const rules = values['pod-rules'] ?? '';
+  const clock = clockOf(values.clock, values.time);
   return {
     dialect: values.dialect as DialectName,
     controllers: values.controllers,
     nodes: values.nodes,
     featureGates: values['feature-gates'],
     apiServerOptions: values['apiserver-arg'],
+    ...(clock === undefined ? {} : { clock }),
+    ...(rules === '' ? {} : { podRules: await readFile(rules, 'utf8') }),
     ...(port === 0 ? {} : { port }),
     ...(etcd.length === 0 ? {} : { etcd }),
   };
+}
+
+/**
+ * A manual clock runs until the cluster has started. Undefined: the machine's. Throws OptionsError.
+ * @param time RFC 3339; now when absent.
+ */
+export function clockOf(kind: string, time = ''): Clock | undefined {
+  if (kind !== 'manual') {
+    if (time !== '') throw new OptionsError(['--time needs --clock=manual']);
+    return undefined;
+  }
+  const startMs = time === '' ? realClock.now() : parseTime(time);
+  if (Number.isNaN(startMs))
+    throw new OptionsError([`--time: ${JSON.stringify(time)} is no time such as 2030-01-01T00:00:00Z`]);
+  return new ManualClock({ startMs, process: realClock });
 }

@@ -38,7 +38,7 @@ export const identityFile = 'cluster.pid';
 
 /** @param assets Folder of the programs for KUBEBUILDER_ASSETS. */
 export async function runCluster(values: ClusterValues, assets: string): Promise<RunningCluster> {
-  const started = await startTestCluster(testClusterOptions(values));
+  const started = await startTestCluster(await testClusterOptions(values));
   const { cluster, folder } = started;
   const guard = new Guard(folder);
   const kubeconfig = join(folder, 'kubeconfig');

@@ -17,6 +17,7 @@ import type { Program, ProgramContext } from '#daemon/run.js';
 import { ensureAuthority, ensureCertificate } from '#pki/ensure.js';
 import { directoryStore } from '#pki/file-store.js';
 import type { Store } from '#storage/store.js';
+import { clockOf } from '#testcluster/command/options.js';
 import { type ControllerChoice, controllerChoice } from '#testcluster/controller-choice.js';
 import { loopCommandLines } from '#testcluster/start-test-cluster.js';
 import { TestCluster } from '#testcluster/test-cluster.js';
@@ -27,6 +28,10 @@ type Context = ProgramContext<Options>;
 /** Variables of the environment that choose what runs beside the API server. */
 const controllersVariable = 'ORCH_TEST_CONTROLLERS';
 const nodesVariable = 'ORCH_TEST_NODES';
+/** `manual`: the clock stands still until it is moved. */
+const clockVariable = 'ORCH_TEST_CLOCK';
+/** File of rules by which simulated pods behave. */
+const podRulesVariable = 'ORCH_TEST_POD_RULES';
 
 /** @param store In place of the etcd of the options. */
 export function envtestApiServer(store?: Store): Program<Options> {
@@ -99,7 +104,9 @@ class EnvtestApiServer implements Daemon {
   }
 
   async #build(): Promise<TestCluster> {
-    const { dialect, clock, random, log, env, verbosity, values, argv } = this.#context;
+    const { dialect, random, log, env, verbosity, values, argv } = this.#context;
+    const clock = clockOf(env[clockVariable] ?? 'real') ?? this.#context.clock;
+    const rules = env[podRulesVariable] ?? '';
     const nodes = nodeCount(env[nodesVariable]);
     const choice = controllerChoice(env[controllersVariable] ?? 'none', nodes);
     const folder = await mkdtemp(join(tmpdir(), 'orch-envtest-'));
@@ -118,6 +125,7 @@ class EnvtestApiServer implements Daemon {
         isLenient: true,
       },
       ...{ choice, nodes, folder, featureGates },
+      ...(rules === '' ? {} : { podRules: await readFile(rules, 'utf8') }),
     });
   }
 }

@@ -1,7 +1,8 @@
-/** The tests of controller-runtime, with an API server of this project in its test environment. */
+/** The tests of controller-runtime, with this project's programs in place of envtest's. */
 import { join } from 'node:path';
+import { root } from '#test/e2e/harness.js';
 import { readGoOutput } from '#test/outsiders/go-output.js';
-import { linkPrograms, writeDaemonScript } from '#test/outsiders/programs.js';
+import { linkPrograms } from '#test/outsiders/programs.js';
 import type { SuiteResult } from '#test/outsiders/report.js';
 import { runLogged } from '#test/outsiders/run-logged.js';
 import { inSuiteEnvironment } from '#test/outsiders/suite-environment.js';
@@ -12,8 +13,9 @@ const timeout = '120s';
 export function controllerRuntime(): Promise<SuiteResult> {
   return inSuiteEnvironment('controller-runtime', async ({ built, folder, log }) => {
     const assets = join(folder, 'assets');
-    await linkPrograms(assets, { etcd: '/usr/bin/etcd', kubectl: join(built, 'bin', 'kubectl') });
-    await writeDaemonScript(join(assets, 'kube-apiserver'), 'orch-apiserver');
+    const own = (program: string) => join(root, 'bin', 'envtest', program);
+    const programs = { etcd: own('etcd'), 'kube-apiserver': own('kube-apiserver') };
+    await linkPrograms(assets, { ...programs, kubectl: join(built, 'bin', 'kubectl') });
     const env = {
       KUBEBUILDER_ASSETS: assets,
       KUBEBUILDER_CONTROLPLANE_START_TIMEOUT: timeout,

@@ -1,0 +1,3 @@
+module orch.io/testcluster
+
+go 1.21
