@@ -27,12 +27,14 @@ export interface CachedObservationsOptions {
   readonly logTail: (pod: Pod, container: string, previous: boolean) => Promise<readonly string[] | undefined>;
 }
 
+type Match = (entry: Entry) => boolean;
+
 /** Entries between checks for other waiting work. */
 const slice = 256;
 /** Entries that one inquiry compares with its selectors. */
 const maxCompared = 1_000_000;
 /** Objects of one list; longer ones are not read, because half of a list could accuse an object that is not at fault. */
-const maxObjects = 10_000;
+const maxObjects = 5000;
 /** A namespace with fewer events is searched for those with unusual names. */
 const fewEvents = 2000;
 
@@ -77,7 +79,7 @@ export class CachedObservations implements Observations {
     const match = selection(resource, { query, name: '', fields });
     await resource.storage.waitReady(this.#options.signal);
     const entries = resource.storage.cachedIn(namespace === '' ? '' : `${namespace}/`);
-    return (await this.#objects(resource, entries, match)) as T[];
+    return (await this.#objects(resource, entries, { match, limit: scope.limit })) as T[];
   }
 
   /** Recorders name events after the object, which spares the search through all of them. */
@@ -89,7 +91,7 @@ export class CachedObservations implements Observations {
     const named = resource.storage.cachedIn(`${namespace}/${name}.`);
     const all = resource.storage.cachedIn(`${namespace}/`);
     const entries = all.length <= fewEvents ? all : named;
-    const objects = (await this.#objects(resource, entries, undefined)) as Event[];
+    const objects = (await this.#objects(resource, entries, {})) as Event[];
     return objects.filter(({ involvedObject: of }) => of.kind === kind && of.name === name);
   }
 
@@ -102,19 +104,24 @@ export class CachedObservations implements Observations {
   async #objects(
     resource: ServedResource,
     entries: readonly Entry[],
-    match: ((entry: Entry) => boolean) | undefined,
+    { match, limit = maxObjects + 1 }: { readonly match?: Match | undefined; readonly limit?: number | undefined },
   ): Promise<StoredObject[]> {
     const { turns, signal } = this.#options;
     this.#compared += entries.length;
     if (this.#compared > maxCompared) throw new Unreadable(`${resource.declaration.resource}: too many`);
-    const objects: StoredObject[] = [];
+    const selected: Entry[] = [];
     for (const [i, entry] of entries.entries()) {
+      if (selected.length === limit) break;
       if (i % slice === slice - 1) {
         await turns.pause();
         signal.throwIfAborted();
       }
-      if (match?.(entry) === false) continue;
-      if (objects.length === maxObjects) throw new Unreadable(`${resource.declaration.resource}: too many`);
+      if (match?.(entry) !== false) selected.push(entry);
+    }
+    if (selected.length > maxObjects) throw new Unreadable(`${resource.declaration.resource}: too many`);
+    const objects: StoredObject[] = [];
+    for (const [i, entry] of selected.entries()) {
+      if (i % slice === slice - 1) await turns.pause();
       objects.push(objectOf(resource, entry) as StoredObject);
     }
     return objects;

@@ -15,6 +15,8 @@ export interface Scope {
   readonly namespace?: string;
   readonly labelSelector?: string;
   readonly fieldSelector?: string;
+  /** The first so many objects are enough; absent: all. */
+  readonly limit?: number;
 }
 
 /** Thrown where the caller may not read a resource. */

@@ -63,8 +63,7 @@ async function noPods(
   selector: Readonly<Record<string, string>>,
   namespace: string,
 ): Promise<Finding> {
-  const others = (await inquiry.list(pods, { namespace })) ?? [];
-  const near = others
+  const near = (await nearPods(inquiry, selector, namespace))
     .map((pod) => ({ pod, lacking: lackingLabels(selector, pod) }))
     .filter(({ lacking }) => lacking.length < Object.keys(selector).length)
     .sort((a, b) => a.lacking.length - b.lacking.length)[0];
@@ -90,6 +89,31 @@ async function noPods(
         : { action: 'Correct the selector of the service, or the labels in the template of the pods.' },
     ],
   });
+}
+
+/** Pods per combination of labels. */
+const maxNear = 20;
+/** Combinations of labels that are tried. */
+const maxCombinations = 12;
+
+/** Pods with all labels but one, and with any of them: a large namespace is not read as a whole. */
+async function nearPods(
+  inquiry: Inquiry,
+  selector: Readonly<Record<string, string>>,
+  namespace: string,
+): Promise<readonly Pod[]> {
+  const labels = Object.entries(selector);
+  const combinations = new Set([
+    ...labels.map((label) => String(selectorFromLabels(Object.fromEntries(labels.filter((each) => each !== label))))),
+    ...labels.map((label) => String(selectorFromLabels(Object.fromEntries([label])))),
+  ]);
+  combinations.delete('');
+  const near = new Map<string, Pod>();
+  for (const labelSelector of [...combinations].slice(0, maxCombinations)) {
+    const all = (await inquiry.list(pods, { namespace, labelSelector, limit: maxNear })) ?? [];
+    for (const pod of all) near.set(pod.metadata.name ?? '', pod);
+  }
+  return [...near.values()];
 }
 
 function lackingLabels(selector: Readonly<Record<string, string>>, pod: Pod): string[] {

@@ -36,16 +36,17 @@ export class MemoryObservations implements Observations {
 
   async list<T extends StoredObject>(
     type: ResourceType<T>,
-    { namespace, labelSelector = '', fieldSelector = '' }: Scope,
+    { namespace, labelSelector = '', fieldSelector = '', limit }: Scope,
   ): Promise<readonly T[]> {
     const selector = parseLabelSelector(labelSelector);
     const [, node] = /^spec\.nodeName=(.*)$/.exec(fieldSelector) ?? [];
-    return (await this.#all(type)).filter(
+    const selected = (await this.#all(type)).filter(
       (object) =>
         (namespace === undefined || object.metadata.namespace === namespace) &&
         selector.matches(object.metadata.labels) &&
         (node === undefined || (object as { spec?: { nodeName?: string } }).spec?.nodeName === node),
     );
+    return selected.slice(0, limit);
   }
 
   events({ kind, namespace, name }: Subject): Promise<readonly Event[]> {

@@ -44,7 +44,10 @@ export class ApiObservations implements Observations {
     }
   }
 
-  async list<T extends ApiObject>(type: ResourceType<T>, scope: Scope): Promise<readonly T[]> {
+  async list<T extends ApiObject>(
+    type: ResourceType<T>,
+    { limit: enough = Number.POSITIVE_INFINITY, ...scope }: Scope,
+  ): Promise<readonly T[]> {
     const all: T[] = [];
     let next: string | undefined;
     try {
@@ -52,10 +55,10 @@ export class ApiObservations implements Observations {
         const page: { readonly items: T[]; readonly metadata?: { readonly continue?: string } } =
           await this.#options.client
             .resource(type)
-            .list({ ...scope, limit: pageSize, ...(next === undefined ? {} : { continue: next }) });
+            .list({ ...scope, limit: Math.min(pageSize, enough), ...(next === undefined ? {} : { continue: next }) });
         for (const item of page.items) all.push(item);
         next = page.metadata?.continue;
-      } while (next !== undefined && next !== '');
+      } while (next !== undefined && next !== '' && all.length < enough);
     } catch (error) {
       // A group that is not served has no objects.
       if (statusOf(error)?.code === 404) return [];
