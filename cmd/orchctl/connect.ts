@@ -88,8 +88,9 @@ export function apiOf(config: ClientConfig, values: Values, terminal: Terminal):
     clock: terminal.clock,
     ...(timeoutMs > 0 ? { timeoutMs } : {}),
   });
-  const { clock, signal } = terminal;
-  return new Api({ transport, clock, signal, webSocket: (path) => webSocketTarget(config, path, terminal) });
+  const { clock, err, signal } = terminal;
+  const warn = (text: string) => err.write(`Warning: ${text}\n`);
+  return new Api({ transport, clock, signal, warn, webSocket: (path) => webSocketTarget(config, path, terminal) });
 }
 
 async function webSocketTarget(config: ClientConfig, path: string, { clock }: Terminal): Promise<WebSocketTarget> {

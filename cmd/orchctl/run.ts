@@ -1,6 +1,7 @@
 /** Finds the command, parses its options, runs it, and maps the outcome to an exit code. */
 import { type Command, type Invocation, type Listed, loaded, named } from '#cmd/orchctl/commands/command.js';
 import { commandHelp, overview } from '#cmd/orchctl/commands/help.js';
+import { completer } from '#cmd/orchctl/commands/completion/completion.js';
 import { globalOptions } from '#cmd/orchctl/commands/options.js';
 import { apiOf, connectionOf } from '#cmd/orchctl/connect.js';
 import { firstWord } from '#cmd/orchctl/terminal/command-line.js';
@@ -38,7 +39,7 @@ async function dispatch(
     const isVersion = first === undefined && argv.includes('--version');
     return isVersion ? dispatch(commands, ['version'], terminal, words) : help(commands, first?.rest ?? [], terminal);
   }
-  const listed = named(commands, first.word);
+  const listed = first.word === completer(commands).name ? completer(commands) : named(commands, first.word);
   if (listed === undefined) {
     terminal.err.write(unknownCommand(commands, first.word));
     return 1;
@@ -95,7 +96,7 @@ function unknownCommand(commands: readonly Listed[], word: string): string {
     commands.map(({ name }) => name),
   );
   const hint = near.length === 0 ? '' : `\n\nDid you mean this?\n${near.map((name) => `\t${name}\n`).join('')}`;
-  return `error: unknown command ${JSON.stringify(word)} for "${program}"${hint}\n`;
+  return `error: unknown command ${JSON.stringify(word)} for "${program}"${hint === '' ? '\n' : hint}`;
 }
 
 async function invoke(

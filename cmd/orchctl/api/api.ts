@@ -60,6 +60,8 @@ export class Api {
   readonly #transport: Transport;
   readonly #signal: AbortSignal;
   readonly #clock: Clock;
+  readonly #warn: (text: string) => void;
+  readonly #warnings = new Set<string>();
   /** Address and dialer of a WebSocket for the path. */
   readonly webSocket: (path: string) => Promise<WebSocketTarget>;
   #catalog: Promise<ResourceCatalog> | undefined;
@@ -69,11 +71,14 @@ export class Api {
     transport: Transport;
     signal: AbortSignal;
     clock: Clock;
+    /** Takes each of the server's warnings once. */
+    warn?: (text: string) => void;
     webSocket: (path: string) => Promise<WebSocketTarget>;
   }) {
     this.#transport = options.transport;
     this.#signal = options.signal;
     this.#clock = options.clock;
+    this.#warn = options.warn ?? (() => undefined);
     this.webSocket = options.webSocket;
   }
 
@@ -129,6 +134,7 @@ export class Api {
         ...(body === undefined ? {} : { body }),
         signal,
       });
+      this.#showWarnings(response);
       if (response.status < 400) return response;
       const text = (await collect(response)).toString('utf8');
       const waitMs = responseRetryMs(response, retries);
@@ -153,6 +159,15 @@ export class Api {
     });
     const { status, headers: answered } = response;
     return { status, headers: answered, text: (await collect(response)).toString('utf8') };
+  }
+
+  #showWarnings({ headers }: Pick<TransportResponse, 'headers'>): void {
+    const values = [headers['warning'] ?? []].flat();
+    for (const text of values.flatMap(warningTexts)) {
+      if (this.#warnings.has(text)) continue;
+      this.#warnings.add(text);
+      this.#warn(text);
+    }
   }
 
   get<T extends ApiObject>(resource: ServedResource, name: string, scope: Scope): Promise<T> {
@@ -303,6 +318,11 @@ export function withQuery(path: string, parameters: Record<string, string | unde
   for (const [name, value] of Object.entries(parameters)) if (value !== undefined) query.append(name, value);
   const text = query.toString();
   return text === '' ? path : `${path}?${text}`;
+}
+
+/** The texts of a header with warnings: `299 - "text", 299 - "text"` (RFC 7234). */
+function warningTexts(header: string): string[] {
+  return [...header.matchAll(/\b299 \S+ "((?:[^"\\]|\\.)*)"/g)].map(([, text = '']) => text.replaceAll(/\\(.)/g, '$1'));
 }
 
 function pageOf(limit: number): Record<string, string | undefined> {

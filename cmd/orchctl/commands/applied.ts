@@ -14,7 +14,7 @@ export async function withAppliedAnnotation(object: ApiObject, { api }: Pick<Inv
 }
 
 /** The object with itself, without the annotation, in the annotation. Pure. */
-function annotated(object: ApiObject, { annotations }: Dialect): ApiObject {
+export function annotated(object: ApiObject, { annotations }: Dialect): ApiObject {
   const { [annotations.lastApplied]: _former, ...rest } = object.metadata.annotations ?? {};
   const plain = { ...object, metadata: { ...object.metadata, annotations: rest } };
   const text = `${goJSON(plain)}\n`;

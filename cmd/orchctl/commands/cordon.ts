@@ -22,13 +22,14 @@ export const uncordon: Command = {
 };
 
 async function setEach({ api, args, out }: Invocation, unschedulable: boolean): Promise<number> {
+  const verb = unschedulable ? 'cordon' : 'uncordon';
+  if (args.length === 0) throw new UsageError(`USAGE: ${verb} NODE [flags]`);
   const names = nodeNames(args);
   const { dialect } = await api.catalog();
   const client = await api.client(dialect);
-  const verb = unschedulable ? 'cordoned' : 'uncordoned';
   for (const name of names) {
     const changed = await setUnschedulable(client, name, unschedulable);
-    out.write(`node/${name} ${changed ? '' : 'already '}${verb}\n`);
+    out.write(`node/${name} ${changed ? '' : 'already '}${verb}ed\n`);
   }
   return 0;
 }

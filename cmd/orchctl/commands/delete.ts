@@ -1,17 +1,22 @@
-import { messageOf } from '#apimachinery/errors/message.js';
+/** `delete`: deletes objects, and waits until they are gone. */
 import { isNotFound } from '#apimachinery/errors/status.js';
 import type { ApiObject } from '#client/client.js';
-import { objectPath } from '#cmd/orchctl/api/api.js';
-import { objectName, parseTargets, type ServedResource } from '#cmd/orchctl/api/resources.js';
+import { objectPath, withQuery } from '#cmd/orchctl/api/api.js';
+import { parseTargets, type ServedResource } from '#cmd/orchctl/api/resources.js';
 import type { Command, Invocation } from '#cmd/orchctl/commands/command.js';
 import { readManifests } from '#cmd/orchctl/commands/manifests.js';
-import { filenameOptions, selectorOptions } from '#cmd/orchctl/commands/options.js';
-import { CommandError, UsageError } from '#cmd/orchctl/terminal/errors.js';
+import { allNamespacesOption, dryRunOption, filenameOptions, selectorOptions } from '#cmd/orchctl/commands/options.js';
+import { scopeOf, sharperError } from '#cmd/orchctl/commands/selection.js';
+import { type DryRun, dryRunOf, withSource } from '#cmd/orchctl/commands/writing.js';
+import { CommandError, throwAll } from '#cmd/orchctl/terminal/errors.js';
+import type { Values } from '#cmd/orchctl/terminal/values.js';
 
 interface Victim {
   readonly resource: ServedResource;
   readonly name: string;
   readonly namespace: string | undefined;
+  /** Its file; absent: named by arguments. */
+  readonly source?: string;
 }
 
 export const deleteCommand: Command = {
@@ -19,9 +24,12 @@ export const deleteCommand: Command = {
   usage: '(TYPE NAME… | TYPE/NAME… | TYPE -l SELECTOR | TYPE --all | -f FILE)',
   summary: 'Delete objects and wait until they are gone',
   examples: ['orchctl delete -f examples/', 'orchctl delete pod web-0', 'orchctl delete pods -l app=web --wait=false'],
+  completes: 'objects',
   options: {
     ...filenameOptions,
     ...selectorOptions,
+    ...allNamespacesOption,
+    ...dryRunOption,
     all: { type: 'bool', section: 'Selection', meaning: 'All objects of the type in the namespace.' },
     'grace-period': {
       type: 'int',
@@ -29,6 +37,7 @@ export const deleteCommand: Command = {
       section: 'Deletion',
       meaning: "Seconds for pods to terminate; negative: the object's own value.",
     },
+    now: { type: 'bool', section: 'Deletion', meaning: 'The same as --grace-period=1.' },
     force: {
       type: 'bool',
       section: 'Deletion',
@@ -37,76 +46,191 @@ export const deleteCommand: Command = {
     cascade: {
       type: 'string',
       default: 'background',
-      oneOf: ['background', 'foreground', 'orphan'],
+      alone: 'background',
       section: 'Deletion',
-      meaning: 'How to treat objects that this one owns.',
+      meaning: 'How to treat objects that this one owns: background, foreground or orphan.',
     },
     wait: { type: 'bool', default: true, section: 'Deletion', meaning: 'Wait until the objects are gone.' },
     timeout: { type: 'duration', section: 'Deletion', meaning: 'Stop waiting after this long; 0: no limit.' },
     'ignore-not-found': { type: 'bool', section: 'Deletion', meaning: 'Treat a missing object as success.' },
+    output: { type: 'string', shorthand: 'o', section: 'Output', meaning: 'Output format: name.' },
   },
   async run(invocation) {
-    const { api, values, out, err } = invocation;
-    const victims = await victimsOf(invocation);
-    if (victims.length === 0) out.write('No resources found\n');
-    const options = deleteOptions(invocation);
+    const { err, out, values } = invocation;
+    const policy = policyOf(values);
+    const grace = graceOf(values);
+    const dryRun = dryRunOf(values);
+    check(invocation, grace);
+    const { victims, errors } = await victimsOf(invocation);
+    const failures = [...errors];
     const waiting: { victim: Victim; uid: string | undefined }[] = [];
-    let failures = 0;
+    if (
+      values.isSet('namespace') &&
+      !values.bool('all-namespaces') &&
+      victims.some(({ resource }) => !resource.namespaced)
+    ) {
+      err.write('warning: deleting cluster-scoped resources, not scoped to the provided namespace\n');
+    }
     for (const victim of victims) {
-      const path = objectPath(victim.resource, victim.name, victim);
       try {
-        const answer = await api.json<ApiObject & { details?: { uid?: string } }>('DELETE', path, options);
-        out.write(
-          `${objectName(victim.resource, victim.name)} ${values.bool('force') ? 'force deleted' : 'deleted'}\n`,
-        );
-        waiting.push({ victim, uid: answer.details?.uid ?? answer.metadata.uid });
+        const uid = dryRun === 'client' ? undefined : await deleteOne(invocation, victim, { policy, grace, dryRun });
+        out.write(`${lineOf(victim, values, grace, dryRun)}\n`);
+        waiting.push({ victim, uid });
       } catch (error) {
-        if (isNotFound(error) && values.bool('ignore-not-found')) continue;
-        // Continue with the other objects; the exit code reports that there were failures.
-        err.write(`error: ${messageOf(error)}\n`);
-        failures++;
+        if (!isNotFound(error) || !ignoresMissing(values)) failures.push(error);
       }
     }
-    if (values.bool('wait')) {
-      const timeoutMs = values.number('timeout');
-      const limit = timeoutMs > 0 ? AbortSignal.timeout(timeoutMs) : undefined;
-      for (const { victim, uid } of waiting) await untilGone(invocation, victim, uid, limit);
-    }
-    return failures === 0 ? 0 : 1;
+    throwAll(failures);
+    if (victims.length === 0 && errors.length === 0) out.write('No resources found\n');
+    if (!values.bool('wait') || dryRun !== 'none') return 0;
+    const timeoutMs = values.number('timeout');
+    const limit = timeoutMs > 0 ? AbortSignal.timeout(timeoutMs) : undefined;
+    for (const { victim, uid } of waiting) await untilGone(invocation, victim, uid, limit);
+    return 0;
   },
 };
 
-async function victimsOf(invocation: Invocation): Promise<Victim[]> {
+const policies: Readonly<Record<string, string>> = {
+  ...{ background: 'Background', foreground: 'Foreground', orphan: 'Orphan' },
+  // Older forms of the option.
+  ...{ true: 'Background', false: 'Orphan' },
+};
+
+function policyOf(values: Values): string {
+  const text = values.string('cascade') ?? 'background';
+  const policy = Object.hasOwn(policies, text) ? policies[text] : undefined;
+  if (policy === undefined) {
+    throw new CommandError(`invalid cascade value (${text}). Must be "background", "foreground", or "orphan"`);
+  }
+  return policy;
+}
+
+/** Seconds; negative: each object's own. */
+function graceOf(values: Values): number {
+  const seconds = values.number('grace-period');
+  if (values.bool('now')) {
+    if (seconds !== -1) throw new CommandError('--now and --grace-period cannot be specified together');
+    return 1;
+  }
+  if (values.bool('force')) return Math.max(seconds, 0);
+  // Without --force a deletion does not skip the node.
+  return seconds === 0 ? 1 : seconds;
+}
+
+function check({ err, values }: Invocation, grace: number): void {
+  const output = values.string('output') ?? '';
+  if (output !== '' && output !== 'name') {
+    throw new CommandError(`unexpected -o output mode: ${output}. We only support '-o name'`);
+  }
+  for (const name of ['selector', 'field-selector']) {
+    if (values.bool('all') && values.isSet(name)) {
+      throw new CommandError(`cannot set --all and --${name} at the same time`);
+    }
+  }
+  if (!values.bool('force')) return;
+  if (grace > 0) {
+    throw new CommandError('--force and --grace-period greater than 0 cannot be specified together');
+  }
+  err.write(
+    'warning: Immediate deletion does not wait for confirmation that the running resource has been terminated. The resource may continue to run on the cluster indefinitely.\n',
+  );
+}
+
+function ignoresMissing(values: Values): boolean {
+  if (values.isSet('ignore-not-found')) return values.bool('ignore-not-found');
+  return values.bool('all') || values.isSet('selector') || values.isSet('field-selector');
+}
+
+async function victimsOf(invocation: Invocation): Promise<{ victims: Victim[]; errors: unknown[] }> {
   const { api, values, args, namespace } = invocation;
   const catalog = await api.catalog();
   if (values.strings('filename').length > 0) {
-    const manifests = await readManifests(invocation, catalog);
-    return manifests.map((m) => ({ resource: m.resource, name: m.object.metadata.name ?? '', namespace: m.namespace }));
-  }
-  const victims: Victim[] = [];
-  for (const { resource, names } of parseTargets(catalog, args)) {
-    const scope = { namespace: resource.namespaced ? namespace : undefined };
-    const selection = { labelSelector: values.string('selector'), fieldSelector: values.string('field-selector') };
-    const narrowed = selection.labelSelector !== undefined || selection.fieldSelector !== undefined;
-    if (names.length === 0 && !narrowed && !values.bool('all')) {
-      throw new UsageError('specify a name, a selector (-l), or --all');
+    if (args.length > 0) {
+      throw new CommandError(
+        'when paths, URLs, or stdin is provided as input, you may not specify resource arguments as well',
+      );
     }
-    const objects =
-      names.length > 0 ? names : (await api.list(resource, scope, selection)).map((o) => o.metadata.name ?? '');
-    victims.push(...objects.map((name) => ({ resource, name, namespace: scope.namespace })));
+    const manifests = await readManifests(invocation, catalog);
+    return { victims: manifests.map((each) => ({ ...each, name: each.object.metadata.name ?? '' })), errors: [] };
   }
-  return victims;
+  const selection = { labelSelector: values.string('selector'), fieldSelector: values.string('field-selector') };
+  const selects = values.bool('all') || values.isSet('selector') || values.isSet('field-selector');
+  const victims: Victim[] = [];
+  const errors: unknown[] = [];
+  for (const { resource, names } of parseTargets(catalog, args)) {
+    if (names.length === 0 && !selects) {
+      throw new CommandError('resource(s) were provided, but no name was specified');
+    }
+    if (names.length > 0 && selects) {
+      throw new CommandError(
+        args.some((arg) => arg.includes('/'))
+          ? 'selectors and the all flag cannot be used when passing resource/name arguments'
+          : 'name cannot be provided when a selector is specified',
+      );
+    }
+    const everywhere = values.bool('all-namespaces');
+    const scope = resource.namespaced && !everywhere ? { namespace } : {};
+    if (names.length > 0) {
+      if (everywhere && resource.namespaced) {
+        throw new CommandError('a resource cannot be retrieved by name across all namespaces');
+      }
+      victims.push(
+        ...names.map((name) => ({ resource, name, namespace: resource.namespaced ? namespace : undefined })),
+      );
+      continue;
+    }
+    try {
+      const objects = await api.list(resource, scope, selection);
+      victims.push(
+        ...objects.map(({ metadata }) => ({ resource, name: metadata.name ?? '', namespace: metadata.namespace })),
+      );
+    } catch (error) {
+      errors.push(error);
+    }
+  }
+  return { victims, errors };
 }
 
-function deleteOptions({ values }: Invocation): Record<string, unknown> {
-  const grace = values.bool('force') ? 0 : values.number('grace-period');
-  const policies: Record<string, string> = { background: 'Background', foreground: 'Foreground', orphan: 'Orphan' };
-  return {
+interface Way {
+  readonly policy: string;
+  readonly grace: number;
+  readonly dryRun: DryRun;
+}
+
+/** The UID of the deleted object. */
+async function deleteOne(
+  invocation: Invocation,
+  { resource, name, namespace, source }: Victim,
+  { policy, grace, dryRun }: Way,
+): Promise<string | undefined> {
+  const path = objectPath(resource, name, scopeOf(namespace));
+  const options = {
     kind: 'DeleteOptions',
     apiVersion: 'v1',
-    propagationPolicy: policies[values.string('cascade') ?? 'background'],
+    propagationPolicy: policy,
     ...(grace >= 0 ? { gracePeriodSeconds: grace } : {}),
   };
+  try {
+    const query = { dryRun: dryRun === 'server' ? 'All' : undefined };
+    const answer = await invocation.api.json<Partial<ApiObject> & { details?: { uid?: string } }>(
+      'DELETE',
+      withQuery(path, query),
+      options,
+    );
+    return answer.details?.uid ?? answer.metadata?.uid;
+  } catch (error) {
+    const sharper = await sharperError(invocation, error, namespace);
+    throw source === undefined ? sharper : withSource('deleting', source, sharper);
+  }
+}
+
+/** `pod "web" deleted`. */
+function lineOf({ resource, name }: Victim, values: Values, grace: number, dryRun: DryRun): string {
+  const kind = resource.kind.toLowerCase();
+  const type = resource.group === '' ? kind : `${kind}.${resource.group}`;
+  if (values.string('output') === 'name') return `${type}/${name}`;
+  const suffix = dryRun === 'none' ? '' : dryRun === 'client' ? ' (dry run)' : ' (server dry run)';
+  return `${type} ${JSON.stringify(name)} ${grace === 0 ? 'force deleted' : 'deleted'}${suffix}`;
 }
 
 /** Watches the object until it is deleted or replaced. */
@@ -134,5 +258,7 @@ async function untilGone(
       if (!both.aborted) throw error;
     }
   }
-  if (limit?.aborted === true) throw new CommandError(`timed out waiting for ${objectName(resource, name)} to be gone`);
+  if (limit?.aborted === true) {
+    throw new CommandError(`timed out waiting for the condition on ${resource.resource}/${name}`);
+  }
 }

@@ -2,7 +2,7 @@
 import { DrainRefusedError, evictPods, setUnschedulable } from '#client/drain/drain.js';
 import type { Command } from '#cmd/orchctl/commands/command.js';
 import { nodeNames } from '#cmd/orchctl/commands/cordon.js';
-import { CommandError } from '#cmd/orchctl/terminal/errors.js';
+import { CommandError, UsageError } from '#cmd/orchctl/terminal/errors.js';
 
 export const drain: Command = {
   name: 'drain',
@@ -30,6 +30,7 @@ export const drain: Command = {
     timeout: { type: 'duration', section: 'Waiting', meaning: 'Stop waiting after this long; 0: no limit.' },
   },
   async run({ api, args, clock, err, out, signal, values }) {
+    if (args.length === 0) throw new UsageError('USAGE: drain NODE [flags]');
     const names = nodeNames(args);
     const { dialect } = await api.catalog();
     const client = await api.client(dialect);

@@ -20,7 +20,8 @@ export const exec: Command = {
   async run(invocation) {
     const [target, ...more] = invocation.args;
     const command = invocation.trailing.length > 0 ? invocation.trailing : more;
-    if (target === undefined || command.length === 0) throw new UsageError('use: exec POD -- COMMAND [ARG…]');
+    if (target === undefined) throw new CommandError('pod, type/name or --filename must be specified');
+    if (command.length === 0) throw new CommandError('you must specify at least one command for the container');
     const query = new URLSearchParams(command.map((word): [string, string] => ['command', word]));
     return open(invocation, target, 'exec', query);
   },
@@ -34,7 +35,11 @@ export const attach: Command = {
   options: streamOptions,
   async run(invocation) {
     const [target, more] = invocation.args;
-    if (target === undefined || more !== undefined) throw new UsageError('name one pod');
+    if (target === undefined) throw new UsageError('at least 1 argument is required for attach');
+    if (more !== undefined)
+      throw new UsageError(
+        `expected POD, TYPE/NAME, or (TYPE NAME), (at most 2 arguments) saw ${invocation.args.length}`,
+      );
     return open(invocation, target, 'attach', new URLSearchParams());
   },
 };

@@ -2,6 +2,7 @@
 import type { Command, Invocation, Listed } from '#cmd/orchctl/commands/command.js';
 import { commandHelp } from '#cmd/orchctl/commands/help.js';
 import { UsageError } from '#cmd/orchctl/terminal/errors.js';
+import { nearNames } from '#daemon/options/near-names.js';
 
 export interface Group {
   readonly name: string;
@@ -29,6 +30,10 @@ export function commandGroup(group: Group): Command {
 }
 
 function unknownSubcommand(word: string, commands: readonly Listed[]): UsageError {
-  const names = commands.map(({ name }) => name);
-  return new UsageError(`unknown command ${JSON.stringify(word)}, use one of: ${names.join(', ')}`);
+  const near = nearNames(
+    word,
+    commands.map(({ name }) => name),
+  );
+  const hint = near.length === 0 ? '' : `, did you mean ${near.map((name) => JSON.stringify(name)).join(' or ')}?`;
+  return new UsageError(`unknown command ${JSON.stringify(word)}${hint}`);
 }

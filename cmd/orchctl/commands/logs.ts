@@ -58,7 +58,10 @@ async function chosenPods(invocation: Invocation): Promise<Pod[]> {
   const selector = values.string('selector');
   if (selector !== undefined) return podsOf(invocation, selector);
   const [target, more] = args;
-  if (target === undefined || more !== undefined) throw new UsageError('name one pod, TYPE/NAME, or a selector (-l)');
+  if (target === undefined || more !== undefined)
+    throw new UsageError(
+      "expected 'logs [-f] [-p] (POD | TYPE/NAME) [-c CONTAINER]'.\nPOD or TYPE/NAME is a required argument for the logs command",
+    );
   return [await podOf(invocation, target)];
 }
 

@@ -30,6 +30,36 @@ export async function podOf(invocation: Invocation, target: string): Promise<Pod
   return best;
 }
 
+/** The pod as soon as it is as `isSo` says. Throws a CommandError after `timeoutMs`, or when it is deleted. */
+export async function podWhen(
+  { api, namespace, signal }: Invocation,
+  name: string,
+  isSo: (pod: Pod) => boolean,
+  timeoutMs: number,
+): Promise<Pod> {
+  const pods = (await api.catalog()).one('pods');
+  const stop = new AbortController();
+  const limit = AbortSignal.timeout(timeoutMs);
+  const both = AbortSignal.any([signal, stop.signal, limit]);
+  const selection = { fieldSelector: `metadata.name=${name}` };
+  try {
+    while (!both.aborted) {
+      const pod = await api.get<Pod>(pods, name, { namespace });
+      if (isSo(pod)) return pod;
+      const { resourceVersion } = pod.metadata;
+      for await (const event of api.watch<Pod>(pods, { namespace }, { ...selection, resourceVersion }, both)) {
+        if (event.type === 'DELETED') throw new CommandError(`pods ${JSON.stringify(name)} not found`);
+        if (event.type !== 'BOOKMARK' && isSo(event.object)) return event.object;
+      }
+    }
+  } catch (error) {
+    if (!limit.aborted) throw error;
+  } finally {
+    stop.abort();
+  }
+  throw new CommandError('timed out waiting for the condition');
+}
+
 function selectorText(selector: LabelSelector | Record<string, string> | undefined, target: string): string {
   if (selector === undefined) throw new UsageError(`${target} selects no pods`);
   const labels = 'matchLabels' in selector ? selector.matchLabels : 'matchExpressions' in selector ? {} : selector;

@@ -20,7 +20,8 @@ export const portForward: Command = {
   async run(invocation) {
     const { args, api, values, out, err, signal } = invocation;
     const [target, ...specs] = args;
-    if (target === undefined || specs.length === 0) throw new UsageError('use: port-forward POD [LOCAL:]REMOTE…');
+    if (target === undefined || specs.length === 0)
+      throw new UsageError('TYPE/NAME and list of ports are required for port-forward');
     const pod = await podOf(invocation, target);
     if (pod.status?.phase !== 'Running') {
       throw new CommandError(`unable to forward port because pod is not running. Current status=${pod.status?.phase}`);

@@ -10,6 +10,7 @@ import { recordedAnswers } from '#test/integration/client/kubectl/recorded.js';
 import { type Place, preparePlace, withPaths } from '#test/integration/client/kubectl/server.js';
 import { table } from '#test/integration/client/kubectl/table.js';
 
+t.setTimeout(120_000);
 const { signal } = new AbortController();
 // Every request in flight listens to it.
 setMaxListeners(0, signal);

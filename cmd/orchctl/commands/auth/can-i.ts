@@ -4,15 +4,21 @@ import { targetOf } from '#cmd/orchctl/commands/access/target.js';
 import { listedRules, type RulesStatus } from '#cmd/orchctl/commands/auth/listed-rules.js';
 import type { Invocation } from '#cmd/orchctl/commands/command.js';
 import { alignColumns } from '#cmd/orchctl/print/table.js';
-import { UsageError } from '#cmd/orchctl/terminal/errors.js';
+import { CommandError, UsageError } from '#cmd/orchctl/terminal/errors.js';
 
 /** Returns 0 if it is allowed and 1 if it is not. Throws UsageError. */
 export async function canI(invocation: Invocation, args: readonly string[]): Promise<number> {
   const { values, out, err, api } = invocation;
   if (values.bool('list')) return list(invocation, args);
   if (values.bool('no-headers')) throw new UsageError('--no-headers cannot be set without --list specified');
+  if (args.length < 2 || args.length > 3) {
+    throw new CommandError('you must specify two or three arguments: verb, resource, and optional resourceName');
+  }
+  // `VERB TYPE NAME` is an older form of `VERB TYPE/NAME`.
+  const [verb = '', type = '', name] = args;
+  const request = name === undefined ? args : [verb, `${type}/${name}`];
   const namespace = values.bool('all-namespaces') ? '' : invocation.namespace;
-  const { target, warnings } = await targetOf(invocation, args, namespace);
+  const { target, warnings } = await targetOf(invocation, request, namespace);
   for (const warning of warnings) err.write(`Warning: ${warning}\n`);
   const { allowed = false, reason = '', evaluationError = '' } = await reviewAccess(api, target);
   if (!values.bool('quiet')) {

@@ -7,7 +7,7 @@ import { toJSONText } from '#apimachinery/json-text.js';
 import type { RestClient } from '#client/rest/rest-client.js';
 import { type Api, collectionPath, failureOf, objectPath, withQuery } from '#cmd/orchctl/api/api.js';
 import { objectName } from '#cmd/orchctl/api/resources.js';
-import { fieldManager } from '#cmd/orchctl/commands/apply.js';
+import { fieldManager } from '#cmd/orchctl/commands/apply/way.js';
 import type { Invocation } from '#cmd/orchctl/commands/command.js';
 import { type Manifest, readManifests } from '#cmd/orchctl/commands/manifests.js';
 import { stepOf, type Verdict, warningsIn, webhooksIn } from '#cmd/orchctl/commands/why/refusal.js';

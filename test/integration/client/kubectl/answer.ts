@@ -19,18 +19,20 @@ export function steady({ out, err, code }: Answer, variable: Variable): Answer {
 }
 
 const uuid = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g;
+const colors = /\x1b\[[0-9;]*m/g;
 const time = /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z/g;
 
 function steadyText(text: string, { folder, server }: Variable): string {
   return text
+    .replaceAll(colors, '')
     .replaceAll(folder, 'FOLDER')
     .replaceAll(server, 'SERVER')
     .replaceAll(uuid, 'UID')
     .replaceAll(time, 'TIME')
     .replaceAll(/(resourceVersion"?: )"\d+"/g, '$1"VERSION"')
     .replaceAll(/^[WE]\d{4} .*\n/gm, '')
+    .replaceAll(/^See https:\/\/kubernetes\.io\/.*\n/gm, '')
     .replaceAll(/(?<=[ ])\d+(s|ms|m\d+s)(?= |$)/gm, 'AGE')
-    .replaceAll(/ +AGE( *)/g, ' AGE$1')
-    .replaceAll(/AGE +$/gm, 'AGE')
+    .replaceAll(/ +AGE */g, ' AGE ')
     .replaceAll(/\bkubectl\b(?!\.kubernetes)/g, 'orchctl');
 }

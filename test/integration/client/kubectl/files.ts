@@ -12,6 +12,23 @@ spec:
   - {name: main, image: "${image}"}
 `;
 
+const web = (image: string, label: string) => `apiVersion: apps/v1
+kind: Deployment
+metadata:
+  name: front
+  labels:
+    app: front
+${label}spec:
+  selector: {matchLabels: {app: front}}
+  template:
+    metadata: {labels: {app: front}}
+    spec:
+      containers:
+      - name: main
+        image: ${image}
+        env: [{name: A, value: "1"}]
+`;
+
 const files: Readonly<Record<string, string>> = {
   colors: 'sky=blue\ngrass=green\n',
   sky: 'blue',
@@ -22,6 +39,9 @@ const files: Readonly<Record<string, string>> = {
   'many.yaml': `${pod('web-1', 'nginx:2')}---\n${pod('web-2', 'httpd')}---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: site}\ndata: {a: b}\n`,
   'bad.yaml': 'kind: Pod\n a: b: c\n',
   'unknown.yaml': 'apiVersion: example.com/v1\nkind: Widget\nmetadata: {name: w}\n',
+  'web.yaml': web('nginx:1', '    sidecar: "yes"\n'),
+  'web-2.yaml': web('nginx:2', ''),
+  'patched.yaml': 'data: {sea: green}\n',
   columns: 'NAME            NODE\nmetadata.name   {.spec.nodeName}\n',
   template: '{{range .items}}{{.metadata.name}} {{.spec.nodeName}}\n{{end}}',
 };

@@ -2,6 +2,7 @@
 import { spawn } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { stdout } from 'node:process';
+import { realClock } from '#apimachinery/clock.js';
 import { type Answer, steady } from '#test/integration/client/kubectl/answer.js';
 import { recordedFile } from '#test/integration/client/kubectl/recorded.js';
 import type { Row } from '#test/integration/client/kubectl/rows.js';
@@ -22,6 +23,12 @@ function answerOf(path: string, { args, input = '' }: Row, place: Place): Promis
     child.once('close', (code) =>
       resolve({ out: Buffer.concat(out).toString(), err: Buffer.concat(err).toString(), code: code ?? 128 }),
     );
+    // A command that waits for what never comes has no place in the table.
+    const limit = realClock.setTimer(() => {
+      child.kill();
+      reject(new Error(`no end of ${args.join(' ')}`));
+    }, 10_000);
+    child.once('close', () => limit.cancel());
     child.stdin.on('error', () => undefined);
     child.stdin.end(input);
   });

@@ -21,6 +21,8 @@ export async function preparePlace(): Promise<Place> {
     const body = { apiVersion: 'v1', kind: 'Namespace', metadata: { name } };
     await call(server, 'POST', '/api/v1/namespaces', { body });
   }
+  const node = { apiVersion: 'v1', kind: 'Node', metadata: { name: 'worker-a', labels: { zone: 'a' } } };
+  await call(server, 'POST', '/api/v1/nodes', { body: node });
   const folder = await mkdtemp(join(tmpdir(), 'compare-'));
   await writeFiles(folder);
   const address = `127.0.0.1:${server.address?.port}`;

@@ -121,7 +121,7 @@ get
 get pods web-0 -l app=web
 get pod/web-0 configmap
 get deploy,sa -n shop
-get --raw /api/v1/namespaces/shop
+get --raw /api/v1/namespaces/nothing
 get --raw nothing
 get --raw /nothing
 get deploy web -n shop --subresource=scale
@@ -131,4 +131,226 @@ get all -n nowhere
 get -n shop po -o name
 `);
 
-export const table: readonly Row[] = [...create, ...get];
+const change = rows(`
+label pod web-0 -n shop zone=a
+label pod web-0 -n shop zone=b
+label pod web-0 -n shop zone=b --overwrite
+label pod web-0 -n shop zone=b --overwrite
+label pod web-0 -n shop zone- nothing-
+label pods --all -n shop checked=yes
+label pods -l checked=yes -n shop checked-
+label pod web-0 -n shop
+label pod web-0 -n shop a=b a-
+label pod web-0 -n shop 'a=b c'
+label pod web-0 a=b other -n shop
+label pod nothing -n shop a=b
+label a=b
+label pod web-0 -n shop a=b --dry-run=client -o yaml
+label -f @pod.yaml a=b --local -o yaml
+annotate pod web-0 -n shop 'note=some words'
+annotate pod web-0 -n shop note=other
+annotate pod web-0 -n shop note=other --overwrite
+annotate pod web-0 -n shop note-
+annotate pod web-0 -n shop
+patch configmap colors -n shop -p {"data":{"sea":"blue"}}
+patch configmap colors -n shop -p {"data":{"sea":"blue"}}
+patch configmap colors -n shop --type=merge -p {"data":{"sea":null}} -o yaml
+patch configmap colors -n shop --type=json -p [{"op":"replace","path":"/data/sky","value":"grey"}]
+patch configmap colors -n shop --type=json -p [{"op":"remove","path":"/data/none"}]
+patch deployment web -n shop -p {"spec":{"template":{"spec":{"containers":[{"name":"nginx","image":"nginx:2"}]}}}}
+patch deployment web -n shop --subresource=scale --type=merge -p {"spec":{"replicas":2}}
+patch deployment web -n shop -p {"spec":{"replicas":-1}}
+patch configmap colors -n shop
+patch configmap colors -n shop --type=odd -p {}
+patch configmap nothing -n shop -p {}
+scale deployment web -n shop --replicas=4
+scale deployment/web -n shop --replicas=5 --current-replicas=3
+scale deployment/web -n shop --replicas=5 --current-replicas=4
+scale deployment web -n shop
+scale deployment nothing -n shop --replicas=1
+scale configmap colors -n shop --replicas=1
+autoscale deployment web -n shop --min=2 --max=5 --cpu-percent=80
+autoscale deployment web -n shop --max=5 --name=other --dry-run=client -o yaml
+autoscale deployment web -n shop --max=0
+autoscale deployment web -n shop --min=5 --max=2
+autoscale deployment web -n shop
+expose deployment web -n shop --port=80 --target-port=8080
+expose deployment web -n shop --name=front --port=80,81 --type=NodePort --dry-run=client -o yaml
+expose pod web-0 -n shop --port=80 --name=pod --dry-run=client -o yaml
+expose deployment web -n shop
+expose configmap colors -n shop --port=80
+set image deployment/web -n shop nginx=nginx:3
+set image deployment/web -n shop nginx=nginx:3
+set image deployment/web -n shop nothing=nginx
+set image deployment/web -n shop
+set image -n shop nginx=a
+set image deployment web -n shop *=nginx:4 --dry-run=client -o jsonpath={.spec.template.spec.containers[0].image}
+set env deployment/web -n shop LEVEL=debug MODE=fast
+set env deployment/web -n shop --list
+set env deployment/web -n shop LEVEL-
+set env deployment/web -n shop --from=configmap/colors --prefix=C_
+set env deployment/web -n shop --list
+set env deployment/web -n shop 'a b=c'
+set env -n shop A=b
+set resources deployment web -n shop --limits=cpu=200m,memory=512Mi --requests=cpu=100m
+set resources deployment web -n shop
+set serviceaccount deployment web -n shop builder
+set selector service web -n shop app=other
+set subject rolebinding readers -n shop --user=joe --group=ops
+set subject rolebinding readers -n shop
+set nothing
+get deployment web -n shop -o jsonpath={.spec.template.spec}
+taint nodes worker-a dedicated=db:NoSchedule
+taint nodes worker-a dedicated=web:NoSchedule
+taint nodes worker-a dedicated=web:NoSchedule --overwrite
+taint nodes worker-a drained:NoExecute
+taint nodes worker-a dedicated- drained:NoExecute-
+taint nodes worker-a dedicated-
+taint nodes worker-a a=b:Nothing
+taint nodes worker-a
+taint pods web-0 a=b:NoSchedule
+run shell --image=busybox -n shop
+run shell --image=busybox --env=A=b --port=80 --labels=a=b,c=d --restart=Never --dry-run=client -o yaml -- date -u
+run shell --image=busybox --command --dry-run=client -o yaml -- sleep 1
+run shell
+run
+run shell --image=A:b
+run shell --image=a --rm
+run shell --image=a -t
+cordon worker-a
+cordon worker-a
+uncordon worker-a
+uncordon worker-a
+uncordon nothing
+cordon
+rollout status deployment/web -n shop --watch=false
+rollout pause deployment/web -n shop
+rollout pause deployment/web -n shop
+rollout restart deployment/web -n shop
+rollout resume deployment/web -n shop
+rollout resume deployment/web -n shop
+rollout restart deployment web -n shop
+rollout undo deployment/web -n shop
+rollout history deployment/web -n shop
+rollout pause configmap/colors -n shop
+rollout status deployment/nothing -n shop
+rollout nothing
+rollout restart
+delete configmap nothing -n shop
+delete configmap nothing -n shop --ignore-not-found
+delete pod web-0 -n shop --wait=false --dry-run=client
+delete pod web-0 -n shop --dry-run=server
+delete configmap colors -n shop -o name
+delete configmap/env secret/login -n shop
+delete -f @pod.yaml -n shop --now --wait=false
+delete pods -n shop
+delete secrets -l a=b -n shop
+delete quota,pdb --all -n shop
+delete
+delete pod a --all -n shop
+delete job once --cascade=odd -n shop
+delete pod shell -n shop --force --grace-period=0
+delete pod x --grace-period=0 --timeout=1s --force -n shop
+`);
+
+const apply = rows(`
+apply -f @web.yaml -n shop --dry-run=client
+apply -f @web.yaml -n shop
+apply -f @web.yaml -n shop
+apply -f @web-2.yaml -n shop --dry-run=server
+apply -f @web-2.yaml -n shop
+get deployment front -n shop -o jsonpath={.metadata.labels}{.metadata.annotations}{.spec.template.spec.containers}
+apply -f @web-2.yaml -n shop -o name
+apply -f @many.yaml -n shop
+apply -f @many.yaml -n shop -o jsonpath={.items[*].metadata.name}
+apply -f @pod.yaml -n shop
+create configmap site2 --from-literal=a=b -n shop
+apply -f @missing.yaml
+apply -f @bad.yaml
+apply -f @unknown.yaml
+apply
+apply -f @web.yaml extra
+apply --server-side -f @web.yaml -n shop --field-manager=mine
+apply --server-side -f @web.yaml -n shop --field-manager=mine --force-conflicts
+apply --server-side -f @web.yaml -n shop --field-manager=other --force-conflicts
+apply --force-conflicts -f @web.yaml -n shop
+apply -f @web.yaml -n shop --prune
+apply -f @many.yaml -n shop -l tier=none
+apply -f @web.yaml -n shop -l app=front
+apply -f @pod.yaml -n shop --prune -l tier=front
+replace -f @web.yaml -n shop
+replace -f @unknown.yaml
+replace -f @missing.yaml
+replace
+replace -f @many.yaml -n shop --dry-run=client
+replace -f @many.yaml -n shop
+patch configmap site -n shop --patch-file=@patched.yaml
+get configmap site -n shop -o jsonpath={.data}
+api-versions
+api-resources
+api-resources --namespaced=false -o name
+api-resources --api-group=apps -o wide
+api-resources --verbs=list,get --sort-by=kind --no-headers
+api-resources --api-group=batch --sort-by=name
+api-resources -o odd
+version --client -o odd
+explain pods
+explain pods.spec.containers.resources
+explain pod.spec.nothing
+explain deployments --recursive
+explain nothing
+explain
+explain cronjob.spec --api-version=batch/v1
+cluster-info
+config get-contexts
+config get-contexts -o name
+config current-context
+config get-clusters
+config get-users
+config use-context c
+config use-context nothing
+config set-context other --cluster=c --user=u --namespace=shop
+config set-cluster d --server=https://example.com
+config set-credentials v --token=abc
+config rename-context other better
+config get-contexts
+config set clusters.d.tls-server-name name
+config unset clusters.d.tls-server-name
+config view --minify -o jsonpath={.contexts[0].name}
+config delete-context better
+config delete-context better
+config delete-cluster d
+config delete-user v
+config nothing
+auth can-i create pods
+auth can-i get pods/log -n shop
+auth can-i --list --no-headers
+auth can-i fly pods
+auth can-i get
+wait --for=condition=Ready pod/web-0 -n shop --timeout=1s
+wait --for=jsonpath={.kind}=Pod pod/web-0 -n shop --timeout=5s
+wait --for=delete pod/nothing -n shop --timeout=5s
+wait --for=odd pod/web-0 -n shop
+wait pod/web-0 -n shop
+wait --for=condition=Ready pod/nothing -n shop
+certificate approve nothing
+certificate deny
+events -n shop
+describe nothing
+describe pod nothing -n shop
+logs nothing -n shop
+logs
+exec nothing -n shop -- date
+exec
+port-forward
+port-forward nothing 80 -n shop
+attach nothing -n shop
+drain worker-a
+drain
+drain nothing
+uncordon worker-a
+descrbe pods
+get pods --nothing
+`);
+
+export const table: readonly Row[] = [...create, ...get, ...change, ...apply];

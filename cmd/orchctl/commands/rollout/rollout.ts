@@ -9,11 +9,17 @@ import { parseInt64 } from '#apimachinery/int64.js';
 import type { ApiObject } from '#client/client.js';
 import { type Api, objectPath } from '#cmd/orchctl/api/api.js';
 import { objectName, parseTargets, type ServedResource } from '#cmd/orchctl/api/resources.js';
+import { sendPatch } from '#cmd/orchctl/commands/change/patching.js';
 import type { Command, Invocation } from '#cmd/orchctl/commands/command.js';
+import { commandGroup } from '#cmd/orchctl/commands/group.js';
+import { filenameOptions, labelSelectorOption, managerOption } from '#cmd/orchctl/commands/options.js';
+import { type Info, select } from '#cmd/orchctl/commands/selection.js';
+import { resultPrinter } from '#cmd/orchctl/commands/writing.js';
 import { describedTemplate } from '#cmd/orchctl/print/description.js';
-import { alignColumns } from '#cmd/orchctl/print/table.js';
+import { printOptions } from '#cmd/orchctl/print/formats.js';
 import { type RolloutState, rolloutStates } from '#cmd/orchctl/rollout/state.js';
-import { CommandError, UsageError } from '#cmd/orchctl/terminal/errors.js';
+import { CommandError, throwAll, UsageError } from '#cmd/orchctl/terminal/errors.js';
+import type { OptionTable } from '#daemon/options/option.js';
 
 interface Revision {
   /** 64 bits. */
@@ -68,69 +74,103 @@ interface RolloutTarget {
   readonly stateOf: (workload: Workload) => RolloutState;
 }
 
-export const rollout: Command = {
+const subcommand = (
+  name: string,
+  summary: string,
+  options: OptionTable,
+  run: (invocation: Invocation) => Promise<number>,
+): Command => ({
+  name,
+  usage: '(deployment | statefulset | daemonset)/NAME',
+  summary,
+  examples: [`orchctl rollout ${name} deployment/web`],
+  completes: 'objects',
+  options,
+  run,
+});
+
+const one =
+  (run: (invocation: Invocation, chosen: RolloutTarget) => Promise<number>, action: string) =>
+  async (invocation: Invocation) =>
+    run(invocation, await target(invocation, action));
+
+const many = { ...filenameOptions, ...labelSelectorOption, ...printOptions, ...managerOption('orchctl-rollout') };
+
+export const rollout = commandGroup({
   name: 'rollout',
-  usage: '(status | restart | undo | history | pause | resume) (deployment | statefulset | daemonset)/NAME',
   summary: 'Show and manage rollouts of deployments, stateful sets and daemon sets',
   examples: [
     'orchctl rollout status deployment/web',
     'orchctl rollout history daemonset/agent --revision 2',
     'orchctl rollout undo statefulset/db --to-revision 2',
   ],
-  options: {
-    timeout: { type: 'duration', section: 'Waiting', meaning: 'status: stop waiting after this long; 0: no limit.' },
-    watch: {
-      type: 'bool',
-      default: true,
-      shorthand: 'w',
-      section: 'Waiting',
-      meaning: 'status: wait until the rollout is complete.',
-    },
-    // Revisions have 64 bits, more than options of type int.
-    revision: {
-      type: 'string',
-      default: '0',
-      section: 'History',
-      meaning: 'history: show the pod template of this revision; 0: list all.',
-    },
-    'to-revision': {
-      type: 'string',
-      default: '0',
-      section: 'Undo',
-      meaning: 'undo: the revision to restore; 0: the previous one.',
-    },
-  },
-  async run(invocation) {
-    const [action, ...rest] = invocation.args;
-    const chosen = await target(invocation, rest);
-    switch (action) {
-      case 'status':
-        return status(invocation, chosen);
-      case 'restart':
-        return restart(invocation, chosen);
-      case 'undo':
-        return undo(invocation, chosen);
-      case 'history':
-        return history(invocation, chosen);
-      case 'pause':
-      case 'resume':
-        return pause(invocation, chosen, action);
-      default:
-        throw new UsageError(`"${action ?? ''}" is not one of: status, restart, undo, history, pause, resume`);
-    }
-  },
+  subcommands: [
+    subcommand(
+      'history',
+      'Show the revisions of a rollout',
+      // Revisions have 64 bits, more than options of type int.
+      {
+        revision: {
+          type: 'string',
+          default: '0',
+          section: 'History',
+          meaning: 'Show the pod template of this revision; 0: list all.',
+        },
+      },
+      one(history, 'history'),
+    ),
+    subcommand('pause', 'Pause a rollout', many, (invocation) => change(invocation, 'pause')),
+    subcommand('restart', 'Replace the pods by new ones', many, (invocation) => change(invocation, 'restart')),
+    subcommand('resume', 'Resume a paused rollout', many, (invocation) => change(invocation, 'resume')),
+    subcommand(
+      'status',
+      'Wait for a rollout, and show its progress',
+      {
+        timeout: { type: 'duration', section: 'Waiting', meaning: 'Stop waiting after this long; 0: no limit.' },
+        watch: {
+          type: 'bool',
+          default: true,
+          shorthand: 'w',
+          section: 'Waiting',
+          meaning: 'Wait until the rollout is complete.',
+        },
+      },
+      one(status, 'status'),
+    ),
+    subcommand(
+      'undo',
+      'Go back to a former revision',
+      {
+        'to-revision': {
+          type: 'string',
+          default: '0',
+          section: 'Undo',
+          meaning: 'The revision to restore; 0: the previous one.',
+        },
+      },
+      one(undo, 'undo'),
+    ),
+  ],
+});
+
+const viewers: Readonly<Record<string, string>> = {
+  history: 'history viewer',
+  undo: 'rollbacker',
+  status: 'status viewer',
 };
 
-async function target({ api }: Invocation, args: readonly string[]): Promise<RolloutTarget> {
+async function target({ api, args }: Invocation, action: string): Promise<RolloutTarget> {
   const catalog = await api.catalog();
+  if (args.length === 0) throw new CommandError('required resource not specified');
   const [first, more] = parseTargets(catalog, args);
   const [name] = first?.names ?? [];
   if (first === undefined || name === undefined || more !== undefined) {
-    throw new UsageError('name one: deployment/NAME, statefulset/NAME or daemonset/NAME');
+    throw new CommandError('name one: deployment/NAME, statefulset/NAME or daemonset/NAME');
   }
   const { resource } = first;
   if (resource.group !== 'apps' || !Object.hasOwn(rolloutStates, resource.kind)) {
-    throw new UsageError(`${resource.resource} are not rolled out; name a deployment, a statefulset or a daemonset`);
+    const kind = action === 'status' ? resource.kind : JSON.stringify(resource.kind);
+    throw new CommandError(`no ${viewers[action] ?? action} has been implemented for ${kind}`);
   }
   return {
     resource,
@@ -145,35 +185,52 @@ function read({ api, namespace }: Invocation, { resource, name }: RolloutTarget)
   return api.get<Workload>(resource, name, { namespace });
 }
 
-function patch({ api, namespace }: Invocation, { resource, name }: RolloutTarget, body: unknown): Promise<Workload> {
-  return api.json('PATCH', objectPath(resource, name, { namespace }), body, {
-    'content-type': 'application/strategic-merge-patch+json',
-  });
-}
+const isPaused = ({ spec }: Partial<Workload>) => spec !== undefined && 'paused' in spec && spec.paused === true;
 
-const isPaused = ({ spec }: Workload) => 'paused' in spec && spec.paused === true;
-
-async function pause(invocation: Invocation, chosen: RolloutTarget, action: 'pause' | 'resume'): Promise<number> {
-  const paused = action === 'pause';
-  if (chosen.resource.kind !== 'Deployment') {
-    throw new CommandError(`${chosen.title}: ${paused ? 'pausing' : 'resuming'} is not supported`);
+/** Pauses, resumes or restarts the selected objects. */
+async function change(invocation: Invocation, action: 'pause' | 'resume' | 'restart'): Promise<number> {
+  const { args, clock, values } = invocation;
+  if (args.length === 0 && values.strings('filename').length === 0) {
+    throw new CommandError('required resource not specified');
   }
-  if (isPaused(await read(invocation, chosen)) === paused) {
-    throw new CommandError(`${chosen.title} is ${paused ? 'already' : 'not'} paused`);
+  const { infos, errors } = await select(invocation, { typeIsEnough: true });
+  const print = await resultPrinter(invocation, 'none');
+  const { annotations } = (await invocation.api.catalog()).dialect;
+  const failures = [...errors];
+  for (const info of infos) {
+    const { resource, name } = info;
+    try {
+      const fault = faultOf(info, action);
+      if (fault !== undefined) {
+        const type = resource.group === '' ? resource.resource : `${resource.resource}.${resource.group}`;
+        throw new CommandError(`${type} ${JSON.stringify(name)} ${fault}`);
+      }
+      const restartedAt = { [annotations.restartedAt]: formatTime(clock.now()) };
+      const body =
+        action === 'restart'
+          ? { spec: { template: { metadata: { annotations: restartedAt } } } }
+          : { spec: { paused: action === 'pause' ? true : null } };
+      print(
+        await sendPatch(invocation, info, { type: 'strategic', body, dryRun: 'none' }),
+        action === 'restart' ? 'restarted' : `${action}d`,
+      );
+    } catch (error) {
+      failures.push(error);
+    }
   }
-  await patch(invocation, chosen, { spec: { paused } });
-  invocation.out.write(`${chosen.title} ${action}d\n`);
+  throwAll(failures);
   return 0;
 }
 
-async function restart(invocation: Invocation, chosen: RolloutTarget): Promise<number> {
-  if (isPaused(await read(invocation, chosen))) {
-    throw new CommandError(`can't restart paused deployment (run rollout resume first): ${chosen.title}`);
+function faultOf({ object, resource }: Info, action: 'pause' | 'resume' | 'restart'): string | undefined {
+  const paused = isPaused(object as Workload);
+  if (action === 'restart') {
+    if (resource.group !== 'apps' || !Object.hasOwn(rolloutStates, resource.kind)) return 'restarting is not supported';
+    return paused ? "can't restart paused deployment (run rollout resume first)" : undefined;
   }
-  const annotations = { [chosen.dialect.annotations.restartedAt]: formatTime(invocation.clock.now()) };
-  await patch(invocation, chosen, { spec: { template: { metadata: { annotations } } } });
-  invocation.out.write(`${chosen.title} restarted\n`);
-  return 0;
+  if (resource.kind !== 'Deployment') return `${action === 'pause' ? 'pausing' : 'resuming'} is not supported`;
+  if (action === 'pause') return paused ? 'is already paused' : undefined;
+  return paused ? undefined : 'is not paused';
 }
 
 async function status(invocation: Invocation, chosen: RolloutTarget): Promise<number> {
@@ -234,8 +291,12 @@ async function undo(invocation: Invocation, chosen: RolloutTarget): Promise<numb
   const workload = await read(invocation, chosen);
   const revisions = await revisionsOf(api, workload, dialect);
   const to = number > 0n ? revisionNumbered(revisions, number) : revisions[1];
-  if (to === undefined) throw new CommandError(`no rollout history found for ${title}`);
-  if (isPaused(workload)) throw new CommandError(`you cannot rollback a paused deployment; resume it first: ${title}`);
+  if (to === undefined)
+    throw new CommandError(`no rollout history found for ${resource.singular} ${JSON.stringify(name)}`);
+  if (isPaused(workload))
+    throw new CommandError(
+      "you cannot rollback a paused deployment; resume it first with 'orchctl rollout resume' and try again",
+    );
   if (semanticEqual(to.template, workload.spec.template)) {
     out.write(`${title} skipped rollback (current template already matches revision ${to.number})\n`);
     return 0;
@@ -257,8 +318,15 @@ async function history(invocation: Invocation, chosen: RolloutTarget): Promise<n
     out.write(`${title} with revision #${number}\n${describedTemplate(revisionNumbered(revisions, number).template)}`);
     return 0;
   }
+  if (revisions.length === 0) {
+    out.write(`${title} \nNo rollout history found.\n`);
+    return 0;
+  }
   const rows = revisions.reverse().map(({ cause, number: each }) => [String(each), cause ?? '<none>']);
-  out.write(`${title}\n`);
-  for (const line of alignColumns([['REVISION', 'CHANGE-CAUSE'], ...rows])) out.write(`${line}\n`);
+  const width = Math.max('REVISION'.length, ...rows.map(([each = '']) => each.length)) + 2;
+  const lines = [['REVISION', 'CHANGE-CAUSE'], ...rows].map(
+    ([each = '', cause = '']) => `${each.padEnd(width)}${cause}\n`,
+  );
+  out.write(`${title} \n${lines.join('')}\n`);
   return 0;
 }
