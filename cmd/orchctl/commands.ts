@@ -22,6 +22,12 @@ export const commands: readonly CommandEntry[] = [
     load: async () => (await import('#cmd/orchctl/commands/describe.js')).describe,
   },
   {
+    name: 'events',
+    section: show,
+    summary: 'List events, the newest last',
+    load: async () => (await import('#cmd/orchctl/commands/events.js')).events,
+  },
+  {
     name: 'explain',
     section: show,
     summary: 'Describe the fields of a kind',
@@ -158,6 +164,18 @@ export const commands: readonly CommandEntry[] = [
     section: run,
     summary: 'Forward local ports to ports of a pod',
     load: async () => (await import('#cmd/orchctl/commands/port-forward.js')).portForward,
+  },
+  {
+    name: 'cp',
+    section: run,
+    summary: 'Copy files and folders to and from containers',
+    load: async () => (await import('#cmd/orchctl/commands/cp.js')).cp,
+  },
+  {
+    name: 'debug',
+    section: run,
+    summary: 'Look for faults with a container in a pod, a copy of a pod, or a pod on a node',
+    load: async () => (await import('#cmd/orchctl/commands/debug/debug.js')).debug,
   },
   {
     name: 'proxy',

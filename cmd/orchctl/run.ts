@@ -1,7 +1,7 @@
 /** Finds the command, parses its options, runs it, and maps the outcome to an exit code. */
 import { type Command, type Invocation, type Listed, loaded, named } from '#cmd/orchctl/commands/command.js';
-import { commandHelp, overview } from '#cmd/orchctl/commands/help.js';
 import { completer } from '#cmd/orchctl/commands/completion/completion.js';
+import { commandHelp, overview } from '#cmd/orchctl/commands/help.js';
 import { globalOptions } from '#cmd/orchctl/commands/options.js';
 import { apiOf, connectionOf } from '#cmd/orchctl/connect.js';
 import { firstWord } from '#cmd/orchctl/terminal/command-line.js';

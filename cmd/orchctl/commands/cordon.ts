@@ -8,6 +8,7 @@ export const cordon: Command = {
   usage: 'NODE…',
   summary: 'Mark nodes as unschedulable',
   examples: ['orchctl cordon node-1'],
+  completes: 'nodes',
   options: {},
   run: (invocation) => setEach(invocation, true),
 };
@@ -17,6 +18,7 @@ export const uncordon: Command = {
   usage: 'NODE…',
   summary: 'Mark nodes as schedulable',
   examples: ['orchctl uncordon node-1'],
+  completes: 'nodes',
   options: {},
   run: (invocation) => setEach(invocation, false),
 };

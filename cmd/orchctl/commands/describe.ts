@@ -14,6 +14,7 @@ export const describe: Command = {
   usage: '(TYPE [NAME…] | TYPE/NAME… | -f FILE)',
   summary: 'Describe objects in detail, with their events',
   examples: ['orchctl describe pod web-0', 'orchctl describe nodes', 'orchctl describe pods -l app=web'],
+  completes: 'objects',
   options: {
     ...selectorOptions,
     ...allNamespacesOption,

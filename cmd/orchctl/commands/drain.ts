@@ -9,6 +9,7 @@ export const drain: Command = {
   usage: 'NODE…',
   summary: 'Mark nodes as unschedulable and evict their pods',
   examples: ['orchctl drain node-1 --ignore-daemonsets --delete-emptydir-data', 'orchctl uncordon node-1'],
+  completes: 'nodes',
   options: {
     'ignore-daemonsets': {
       type: 'bool',

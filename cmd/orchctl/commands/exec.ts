@@ -1,6 +1,6 @@
 import { objectPath } from '#cmd/orchctl/api/api.js';
 import type { Command, Invocation } from '#cmd/orchctl/commands/command.js';
-import { podOf } from '#cmd/orchctl/commands/pods.js';
+import { containerOf, podOf } from '#cmd/orchctl/commands/pods.js';
 import type { RemoteStreams } from '#cmd/orchctl/streams/remote.js';
 import { CommandError, UsageError } from '#cmd/orchctl/terminal/errors.js';
 
@@ -16,6 +16,7 @@ export const exec: Command = {
   usage: '(POD | TYPE/NAME) [-c CONTAINER] -- COMMAND [ARG…]',
   summary: 'Run a program in a container',
   examples: ['orchctl exec deployment/web -- ls /', 'orchctl exec -it web-0 -- sh'],
+  completes: 'pods',
   options: streamOptions,
   async run(invocation) {
     const [target, ...more] = invocation.args;
@@ -32,6 +33,7 @@ export const attach: Command = {
   usage: '(POD | TYPE/NAME) [-c CONTAINER]',
   summary: 'Attach to a running container',
   examples: ['orchctl attach web-0', 'orchctl attach -it shell'],
+  completes: 'pods',
   options: streamOptions,
   async run(invocation) {
     const [target, more] = invocation.args;
@@ -56,7 +58,7 @@ async function open(invocation: Invocation, target: string, subresource: string,
   const wantsTty = values.bool('tty');
   const tty = wantsTty && stdin.isTTY === true && values.bool('stdin');
   if (wantsTty && !tty) err.write('Unable to use a TTY - input is not a terminal or the right kind of file\n');
-  const container = values.string('container') ?? pod.spec.containers[0]?.name ?? '';
+  const container = containerOf(pod, invocation);
   query.set('container', container);
   query.set('stdout', 'true');
   if (values.bool('stdin')) query.set('stdin', 'true');

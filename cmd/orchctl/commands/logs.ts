@@ -1,7 +1,7 @@
 import type { Pod } from '#api/core/v1/types.gen.js';
 import { objectPath, withQuery } from '#cmd/orchctl/api/api.js';
 import type { Command, Invocation } from '#cmd/orchctl/commands/command.js';
-import { podOf, podsOf } from '#cmd/orchctl/commands/pods.js';
+import { containerOf, podOf, podsOf } from '#cmd/orchctl/commands/pods.js';
 import { CommandError, UsageError } from '#cmd/orchctl/terminal/errors.js';
 
 export const logs: Command = {
@@ -13,6 +13,7 @@ export const logs: Command = {
     'orchctl logs web-0 --tail 20 --timestamps',
     'orchctl logs web-0 --previous',
   ],
+  completes: 'pods',
   options: {
     container: { type: 'string', shorthand: 'c', section: 'Selection', meaning: 'Container; default: the first.' },
     'all-containers': { type: 'bool', section: 'Selection', meaning: 'All containers of the pod.' },
@@ -65,12 +66,10 @@ async function chosenPods(invocation: Invocation): Promise<Pod[]> {
   return [await podOf(invocation, target)];
 }
 
-function containersOf(pod: Pod, { values }: Invocation): string[] {
-  const containerName = values.string('container');
-  if (containerName !== undefined) return [containerName];
+function containersOf(pod: Pod, invocation: Invocation): string[] {
+  if (!invocation.values.bool('all-containers')) return [containerOf(pod, invocation)];
   const all = pod.spec.containers.map((container) => container.name);
-  if (values.bool('all-containers')) return [...(pod.spec.initContainers ?? []).map((c) => c.name), ...all];
-  return all.slice(0, 1);
+  return [...(pod.spec.initContainers ?? []).map((c) => c.name), ...all];
 }
 
 async function copy(

@@ -1,6 +1,7 @@
 /** Finds pods by the arguments of commands. */
 import type { Pod } from '#api/core/v1/types.gen.js';
 import type { LabelSelector } from '#api/meta/v1/types.gen.js';
+import { kubernetesDialect, orchDialect } from '#apimachinery/dialect.js';
 import type { ApiObject } from '#client/client.js';
 import type { Invocation } from '#cmd/orchctl/commands/command.js';
 import { CommandError, UsageError } from '#cmd/orchctl/terminal/errors.js';
@@ -28,6 +29,36 @@ export async function podOf(invocation: Invocation, target: string): Promise<Pod
   const best = candidates.sort(preferred)[0];
   if (best === undefined) throw new CommandError(`${target} has no pods`);
   return best;
+}
+
+/**
+ * The container of `--container`, else the default one: that of the annotation, or the first. Says which of several it is.
+ * Throws a CommandError for a container that the pod lacks.
+ */
+export function containerOf(pod: Pod, { err, values }: Pick<Invocation, 'err' | 'values'>): string {
+  const { containers, ephemeralContainers = [], initContainers = [] } = pod.spec;
+  const all = [...containers, ...initContainers, ...ephemeralContainers].map(({ name }) => name);
+  const given = values.string('container') ?? '';
+  if (given !== '') {
+    if (!all.includes(given)) {
+      throw new CommandError(`container ${given} not found in pod ${pod.metadata.name ?? ''}`);
+    }
+    return given;
+  }
+  const annotated = [orchDialect, kubernetesDialect]
+    .map(({ annotations }) => pod.metadata.annotations?.[annotations.defaultContainer])
+    .find((name) => name !== undefined && all.includes(name));
+  if (annotated !== undefined) return annotated;
+  const first = containers[0]?.name ?? '';
+  if (all.length > 1 && !values.bool('quiet')) {
+    const names = [
+      ...containers.map(({ name }) => name),
+      ...initContainers.map(({ name }) => `${name} (init)`),
+      ...ephemeralContainers.map(({ name }) => `${name} (ephem)`),
+    ];
+    err.write(`Defaulted container ${JSON.stringify(first)} out of: ${names.join(', ')}\n`);
+  }
+  return first;
 }
 
 /** The pod as soon as it is as `isSo` says. Throws a CommandError after `timeoutMs`, or when it is deleted. */

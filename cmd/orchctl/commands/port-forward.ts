@@ -14,6 +14,7 @@ export const portForward: Command = {
     'orchctl port-forward service/web 8000:http',
     'orchctl port-forward web-0 :8080',
   ],
+  completes: 'pods',
   options: {
     address: { type: 'strings', default: ['localhost'], section: 'Listening', meaning: 'Addresses to listen on.' },
   },

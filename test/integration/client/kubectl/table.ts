@@ -335,7 +335,6 @@ wait pod/web-0 -n shop
 wait --for=condition=Ready pod/nothing -n shop
 certificate approve nothing
 certificate deny
-events -n shop
 describe nothing
 describe pod nothing -n shop
 logs nothing -n shop
