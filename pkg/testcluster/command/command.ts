@@ -6,8 +6,10 @@ import { programsFolder } from '#cluster/background/detached.js';
 import { SetupError } from '#cluster/terminal/setup-error.js';
 import { commandOptions } from '#cluster/terminal/subcommand.js';
 import { OptionsError } from '#daemon/options/option.js';
+import { reportOptions } from '#testcluster/command/fault-options.js';
 import { untilEnd } from '#testcluster/command/lifetime.js';
 import { clusterOptions, startOptions } from '#testcluster/command/options.js';
+import { reported } from '#testcluster/command/reported.js';
 import { runCommand } from '#testcluster/command/run-command.js';
 import { type ClusterFacts, type RunningCluster, runCluster } from '#testcluster/command/running-cluster.js';
 import { startInBackground } from '#testcluster/command/start.js';
@@ -50,12 +52,13 @@ export async function test(argv: readonly string[]): Promise<number> {
 
 async function runWith(argv: readonly string[]): Promise<number> {
   const settings = { program: 'orch test', description: 'Runs a command with a cluster of its own.', allowArgs: true };
-  const parsed = commandOptions(clusterOptions, argv, settings);
+  const parsed = commandOptions({ ...clusterOptions, ...reportOptions }, argv, settings);
   if (parsed === undefined) return 0;
   const [command, ...args] = parsed.args;
   if (command === undefined) throw new OptionsError(['no command follows the flags: orch test [flags] -- COMMAND']);
   const cluster = await runCluster(parsed.values, assetsFolder());
-  return withCluster(cluster, () => runCommand(cluster, command, args));
+  const { values } = parsed;
+  return withCluster(cluster, async () => reported(cluster, values, await runCommand(cluster, command, args)));
 }
 
 async function serve(argv: readonly string[]): Promise<number> {

@@ -4,6 +4,7 @@ import { type Clock, parseTime, realClock } from '#apimachinery/clock.js';
 import type { DialectName } from '#apimachinery/dialect.js';
 import { ManualClock } from '#apimachinery/time/manual-clock.js';
 import { OptionsError, type OptionTable, type OptionValues } from '#daemon/options/option.js';
+import { faultOptions, faultsOf } from '#testcluster/command/fault-options.js';
 import type { TestClusterOptions } from '#testcluster/start-test-cluster.js';
 
 const section = 'Cluster';
@@ -55,6 +56,7 @@ export const clusterOptions = {
   },
   'feature-gates': { type: 'boolMap', section, meaning: 'Feature gates of all daemons, NAME=true|false.' },
   'apiserver-arg': { type: 'stringArray', section, meaning: 'Option of the API server, NAME=VALUE; repeatable.' },
+  ...faultOptions,
 } as const satisfies OptionTable;
 
 export const startOptions = {
@@ -92,6 +94,7 @@ export async function testClusterOptions(values: ClusterValues): Promise<TestClu
     ...(rules === '' ? {} : { podRules: await readFile(rules, 'utf8') }),
     ...(port === 0 ? {} : { port }),
     ...(etcd.length === 0 ? {} : { etcd }),
+    ...faultsOf(values),
   };
 }
 

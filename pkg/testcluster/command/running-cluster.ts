@@ -1,9 +1,11 @@
 /** A test cluster of this process, and what others need to know in order to use it. */
 import { writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
+import { queryString } from '#client/rest/paths.js';
 import { writeIdentity } from '#cluster/process/identity.js';
 import { Guard } from '#testcluster/command/guard.js';
 import { type ClusterValues, testClusterOptions } from '#testcluster/command/options.js';
+import type { Report } from '#testcluster/report/report.js';
 import { clusterFolderPrefix, startTestCluster } from '#testcluster/start-test-cluster.js';
 
 /** Printed as JSON; libraries of other languages read it. */
@@ -30,6 +32,8 @@ export interface RunningCluster {
   readonly guard: Guard;
   /** Rejects when a daemon fails. */
   readonly failed: Promise<void>;
+  /** See `/test/report`. Rejects for unknown categories. */
+  report(failOn: readonly string[]): Promise<Report>;
   close(): Promise<void>;
 }
 
@@ -48,6 +52,7 @@ export async function runCluster(values: ClusterValues, assets: string): Promise
   return {
     guard,
     failed: cluster.failed,
+    report: (failOn) => cluster.client.request('GET', `/test/report${queryString({ failOn: failOn.join(',') })}`),
     facts: {
       name: basename(folder).slice(clusterFolderPrefix.length),
       ...{ pid: process.pid, url: started.url(), kubeconfig, ca, clientCertificate, clientKey },
