@@ -60,7 +60,9 @@ export class CachedObservations implements Observations {
     await this.#require(resource, 'get', scope, name);
     const key = resource.declaration.namespaced ? `${namespace}/${name}` : name;
     await resource.storage.waitReady(this.#options.signal);
-    const entry = resource.storage.cached(key);
+    // Objects that are computed when they are read are in no cache.
+    const entry =
+      resource.storage.cached(key) ?? (await resource.storage.get(key, { kind: 'any' }, this.#options.signal));
     if (entry === undefined) return undefined;
     // Held until the object is read.
     const held = await converted(resource, [entry], this.#options);

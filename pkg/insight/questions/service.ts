@@ -185,6 +185,17 @@ async function ownEndpoints(inquiry: Inquiry, service: Service, subject: Subject
   const label = inquiry.dialect.labels.serviceName;
   const slices = await inquiry.list(endpointslices, { namespace, labelSelector: `${label}=${name}` });
   if (slices === undefined || slices.some(({ endpoints = [] }) => endpoints.length > 0)) return [];
+  const { apiServiceName, namespaces } = inquiry.dialect;
+  if (name === apiServiceName && namespace === namespaces.default)
+    return [
+      finding({
+        subject,
+        reason: 'ApiNotPublished',
+        summary: 'No API server has published an address that pods can reach: they listen on loopback, or do not run.',
+        evidence: [specEvidence('spec.selector', 'empty')],
+        remedies: [{ action: 'Start the API servers with --advertise-address, an address that pods can reach.' }],
+      }),
+    ];
   return [
     finding({
       subject,

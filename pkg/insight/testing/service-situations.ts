@@ -65,6 +65,13 @@ const balanced = service({ type: 'LoadBalancer' });
 
 export const serviceSituations: readonly Situation[] = [
   {
+    name: "the API's own service while API servers listen on loopback",
+    about: { ...service({ selector: undefined }), metadata: { name: 'kubernetes', namespace: 'default' } },
+    objects: [],
+    root: 'ApiNotPublished',
+    says: 'listen on loopback',
+  },
+  {
     name: 'a service whose selector has a typing error',
     about: service({ selector: { app: 'wep' } }),
     objects: [pod({ isReady: true, labels: { app: 'web' } })],
