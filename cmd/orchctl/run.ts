@@ -1,9 +1,11 @@
 /** Finds the command, parses its options, runs it, and maps the outcome to an exit code. */
+
+import type { ClientConfig } from '#client/rest/client-config.js';
+import type { Api } from '#cmd/orchctl/api/api.js';
 import { type Command, type Invocation, type Listed, loaded, named } from '#cmd/orchctl/commands/command.js';
 import { completer } from '#cmd/orchctl/commands/completion/completion.js';
 import { commandHelp, overview } from '#cmd/orchctl/commands/help.js';
 import { globalOptions } from '#cmd/orchctl/commands/options.js';
-import { apiOf, connectionOf } from '#cmd/orchctl/connect.js';
 import { firstWord } from '#cmd/orchctl/terminal/command-line.js';
 import { reportOf } from '#cmd/orchctl/terminal/report.js';
 import type { Terminal } from '#cmd/orchctl/terminal/terminal.js';
@@ -108,16 +110,10 @@ async function invoke(
   const values = valuesOf(parsed);
   const isAboutUser = command.isAboutUser?.({ args: parsed.args, values }) === true;
   const connecting = isAboutUser ? withoutUser(values) : values;
-  // A missing configuration matters only to commands that contact the server.
-  let failure: unknown = new Error(`${command.name} works without a server`);
-  const connection =
-    command.offline === true
-      ? undefined
-      : await connectionOf(connecting, terminal).catch((error: unknown) => {
-          failure = error;
-          return undefined;
-        });
-  const api = connection === undefined ? undefined : apiOf(connection, values, terminal);
+  const isOffline = command.offline === true || command.worksOffline?.(values) === true;
+  const { connection, api, failure } = isOffline
+    ? { connection: undefined, api: undefined, failure: new Error(`${command.name} works without a server`) }
+    : await connect(connecting, values, terminal);
   const invocation: Invocation = {
     ...terminal,
     args: parsed.args,
@@ -134,6 +130,24 @@ async function invoke(
     return (await command.run(invocation)) ?? 0;
   } finally {
     await api?.close();
+  }
+}
+
+interface Connected {
+  readonly connection: ClientConfig | undefined;
+  readonly api: Api | undefined;
+  /** Why there is no connection; it matters only to a command that uses the server. */
+  readonly failure: unknown;
+}
+
+async function connect(connecting: Values, values: Values, terminal: Terminal): Promise<Connected> {
+  // Imported on demand: programs without a server start without its client.
+  const { apiOf, connectionOf } = await import('#cmd/orchctl/connect.js');
+  try {
+    const connection = await connectionOf(connecting, terminal);
+    return { connection, api: apiOf(connection, values, terminal), failure: undefined };
+  } catch (failure) {
+    return { connection: undefined, api: undefined, failure };
   }
 }
 

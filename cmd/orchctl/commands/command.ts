@@ -35,6 +35,8 @@ export interface Command {
   readonly subcommands?: readonly Listed[];
   /** Whether it needs no API server. */
   readonly offline?: true;
+  /** Whether these options make it need none. */
+  readonly worksOffline?: (values: Values) => boolean;
   /** Whether --as names the user that the command is about, instead of a user to impersonate. Absent: never. */
   readonly isAboutUser?: (invocation: Pick<Invocation, 'args' | 'values'>) => boolean;
   /** What its arguments name. Absent: nothing that can be completed. */

@@ -85,6 +85,7 @@ export const version: Command = {
   name: 'version',
   usage: '',
   summary: 'Print the versions of client and server',
+  worksOffline: (values) => values.bool('client'),
   examples: ['orchctl version', 'orchctl version --client', 'orchctl version -o yaml'],
   options: {
     client: {

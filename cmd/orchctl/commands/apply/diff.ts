@@ -26,7 +26,11 @@ export const diff: Command = {
     ...filenameOptions,
     ...labelSelectorOption,
     'server-side': { type: 'bool', section: 'Writing', meaning: 'As apply --server-side would.' },
-    'force-conflicts': { type: 'bool', section: 'Writing', meaning: 'With --server-side: as though conflicts were forced.' },
+    'force-conflicts': {
+      type: 'bool',
+      section: 'Writing',
+      meaning: 'With --server-side: as though conflicts were forced.',
+    },
     'field-manager': { type: 'string', section: 'Writing', meaning: 'Name of the field manager, as for apply.' },
     'show-managed-fields': { type: 'bool', section: 'Output', meaning: 'Keep metadata.managedFields.' },
   },
@@ -96,7 +100,11 @@ async function applied(
   const path = objectPath(resource, object.metadata.name ?? '', scope);
   const dryRun = 'All';
   if (values.bool('server-side')) {
-    const query = { dryRun, fieldManager: values.string('field-manager') ?? 'orchctl', force: String(values.bool('force-conflicts')) };
+    const query = {
+      dryRun,
+      fieldManager: values.string('field-manager') ?? 'orchctl',
+      force: String(values.bool('force-conflicts')),
+    };
     return api.json('PATCH', withQuery(path, query), object, { 'content-type': 'application/apply-patch+yaml' });
   }
   const query = { dryRun, fieldManager: values.string('field-manager') ?? 'orchctl-client-side-apply' };
@@ -121,7 +129,9 @@ function masked(before: ApiObject | undefined, after: ApiObject): [ApiObject | u
     });
     const { annotations, ...metadata } = object.metadata;
     // The annotation of apply has the values too.
-    const shown = Object.fromEntries(Object.entries(annotations ?? {}).filter(([key]) => !key.endsWith('/last-applied-configuration')));
+    const shown = Object.fromEntries(
+      Object.entries(annotations ?? {}).filter(([key]) => !key.endsWith('/last-applied-configuration')),
+    );
     return { ...object, metadata: { ...metadata, annotations: shown }, data: Object.fromEntries(data) } as ApiObject;
   };
   return [old === undefined ? undefined : hide(old, changed, 'before'), hide(changed, old, 'after')];
@@ -135,7 +145,9 @@ function runDiff({ env, out, err }: Invocation, live: string, merged: string): P
     const child = spawn(program, [...args, live, merged], { env: { ...env }, stdio: ['ignore', 'pipe', 'pipe'] });
     child.stdout.on('data', (part: Buffer) => out.write(part));
     child.stderr.on('data', (part: Buffer) => err.write(part));
-    child.once('error', (error) => reject(new CommandError(`failed to run ${JSON.stringify(program)}: ${error.message}`, 2)));
+    child.once('error', (error) =>
+      reject(new CommandError(`failed to run ${JSON.stringify(program)}: ${error.message}`, 2)),
+    );
     child.once('close', (code) => resolve(code ?? 2));
   });
 }

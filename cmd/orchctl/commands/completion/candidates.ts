@@ -67,7 +67,10 @@ async function fitting(line: Line, invocation: Invocation): Promise<Candidate[]>
   const open = openFlag(before.at(-1) ?? '', table);
   if (open !== undefined) return valuesOf(open, table[open], invocation, line);
   if (current.startsWith('-')) {
-    return Object.entries(table).map(([name, { meaning }]) => ({ word: `--${name}`, meaning: meaning.split('. ')[0] ?? '' }));
+    return Object.entries(table).map(([name, { meaning }]) => ({
+      word: `--${name}`,
+      meaning: meaning.split('. ')[0] ?? '',
+    }));
   }
   const next = listed.map(({ name, summary }) => ({ word: name, meaning: summary }));
   if (command === undefined || (next.length > 0 && command.completes === undefined)) return next;

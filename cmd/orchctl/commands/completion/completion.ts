@@ -16,7 +16,9 @@ export const completion: Command = {
     if (more !== undefined) throw new UsageError('Too many arguments. Expected only the shell type.');
     const script = Object.hasOwn(scripts, shell) ? scripts[shell] : undefined;
     if (script === undefined) {
-      throw new UsageError(`Unsupported shell type ${JSON.stringify(shell)}: use one of ${Object.keys(scripts).join(', ')}.`);
+      throw new UsageError(
+        `Unsupported shell type ${JSON.stringify(shell)}: use one of ${Object.keys(scripts).join(', ')}.`,
+      );
     }
     out.write(script);
     return 0;
@@ -47,7 +49,9 @@ export function completer(commands: readonly Listed[]): Command {
 }
 
 /** Flags of the completed line select the namespace. */
-function withNamespace<T extends { readonly trailing: readonly string[]; readonly namespace: string }>(invocation: T): T {
+function withNamespace<T extends { readonly trailing: readonly string[]; readonly namespace: string }>(
+  invocation: T,
+): T {
   const { trailing } = invocation;
   const at = trailing.findIndex((word) => word === '-n' || word === '--namespace');
   const attached = trailing.find((word) => word.startsWith('--namespace='))?.slice('--namespace='.length);

@@ -28,7 +28,7 @@ _orchctl() {
     _files
   fi
 }
-if [ "\$funcstack[1]" = "_orchctl" ]; then _orchctl; else compdef _orchctl orchctl; fi
+if [ "$funcstack[1]" = "_orchctl" ]; then _orchctl; else compdef _orchctl orchctl; fi
 `,
   fish: `# Completion of orchctl for fish: orchctl completion fish | source
 function __orchctl_complete

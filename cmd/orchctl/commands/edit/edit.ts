@@ -2,9 +2,9 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { isJsonObject, type JsonObject } from '#apimachinery/codec/json/walk.js';
 import { messageOf } from '#apimachinery/errors/message.js';
 import { StatusError, statusOf } from '#apimachinery/errors/status.js';
-import { isJsonObject, type JsonObject } from '#apimachinery/codec/json/walk.js';
 import { jsonEqual } from '#apimachinery/patch/json-values.js';
 import { mergeRulesOf, plainRules, strategicDiff } from '#apimachinery/patch/strategic-diff.js';
 import type { ApiObject } from '#client/client.js';
@@ -24,7 +24,11 @@ export const edit: Command = {
   name: 'edit',
   usage: '(TYPE NAME | TYPE/NAME | -f FILE)',
   summary: 'Edit objects in your editor',
-  examples: ['orchctl edit deployment web', 'EDITOR=nano orchctl edit configmap colors', 'orchctl edit service web -o json'],
+  examples: [
+    'orchctl edit deployment web',
+    'EDITOR=nano orchctl edit configmap colors',
+    'orchctl edit service web -o json',
+  ],
   completes: 'objects',
   options: {
     ...filenameOptions,
@@ -48,7 +52,10 @@ export const edit: Command = {
     } catch (error) {
       // What the user wrote is worth more than a clean folder.
       keeps = error instanceof StatusError || error instanceof CommandError;
-      if (keeps) invocation.err.write(`A copy of your changes has been stored to ${JSON.stringify(join(folder, nameOf(invocation)))}\n`);
+      if (keeps)
+        invocation.err.write(
+          `A copy of your changes has been stored to ${JSON.stringify(join(folder, nameOf(invocation)))}\n`,
+        );
       throw error;
     } finally {
       if (!keeps) rmSync(folder, { recursive: true, force: true });
@@ -105,7 +112,9 @@ async function tried(
   const faults: string[] = [];
   const print = await resultPrinter({ ...invocation, values: invocation.values }, 'none');
   for (const object of edited) {
-    const at = infos.findIndex(({ object: other, name }) => other.kind === object.kind && object.metadata.name === name);
+    const at = infos.findIndex(
+      ({ object: other, name }) => other.kind === object.kind && object.metadata.name === name,
+    );
     const info = infos[at];
     const before = shown[at];
     if (info === undefined || before === undefined) {
@@ -137,9 +146,15 @@ async function send(
   const { lastApplied } = dialect.annotations;
   // The annotation of apply follows what is edited, where there is one.
   const follows = invocation.values.bool('save-config') || object.metadata.annotations?.[lastApplied] !== undefined;
-  const changed = follows && object.metadata.annotations?.[lastApplied] !== undefined ? annotated(object, dialect) : object;
+  const changed =
+    follows && object.metadata.annotations?.[lastApplied] !== undefined ? annotated(object, dialect) : object;
   const plain = (each: ApiObject) => each as unknown as JsonObject;
-  const body = strategicDiff(plain(before), plain(changed), plain(before), kind === undefined ? plainRules : mergeRulesOf(kind.type));
+  const body = strategicDiff(
+    plain(before),
+    plain(changed),
+    plain(before),
+    kind === undefined ? plainRules : mergeRulesOf(kind.type),
+  );
   if (invocation.values.bool('output-patch')) invocation.out.write(`Patch: ${JSON.stringify(body)}\n`);
   if (!isJsonObject(body)) return;
   await sendPatch(invocation, info, { type: kind === undefined ? 'merge' : 'strategic', body, dryRun: 'none' });

@@ -147,7 +147,9 @@ function withoutFiles(values: Invocation['values']): Invocation['values'] {
 function checkOverwrites(present: readonly Variable[], variables: readonly Variable[]): void {
   const conflict = present.find(({ name }) => variables.some((each) => each.name === name));
   if (conflict !== undefined) {
-    throw new CommandError(`'${conflict.name}' already has a value (${conflict.value ?? ''}), and --overwrite is false`);
+    throw new CommandError(
+      `'${conflict.name}' already has a value (${conflict.value ?? ''}), and --overwrite is false`,
+    );
   }
 }
 
