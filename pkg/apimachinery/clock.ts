@@ -80,8 +80,8 @@ export const realClock: Clock = {
  * connections in the process's.
  */
 export function datedClock(clock: Clock): Clock {
-  const process = clock.views?.process;
-  return process === undefined ? clock : { ...process, now: () => clock.now() };
+  const { views } = clock;
+  return views === undefined ? clock : { ...views.process, now: () => clock.now(), views };
 }
 
 /** Time that passes with the cluster's clock and with the process's, for copies that must not be older in either. */

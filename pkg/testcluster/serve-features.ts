@@ -66,3 +66,13 @@ export function aroundOf(features: readonly TestFeature[]): Around | undefined {
     return from(0);
   };
 }
+
+/** Tells all features of work that begins and ends. */
+export function beginWorkOf(features: readonly TestFeature[]): (description: string) => () => void {
+  return (description) => {
+    const ends = features.map((feature) => feature.beginWork?.(description));
+    return () => {
+      for (const end of ends) end?.();
+    };
+  };
+}

@@ -14,7 +14,7 @@ import { Simulation } from '#nodeagent/simulated/simulation.js';
 import { type ControllerChoice, runsController } from '#testcluster/controller-choice.js';
 import type { TestClusterParts, TestFeature, TestFeatureFactory } from '#testcluster/feature/feature.js';
 import { features as standardFeatures } from '#testcluster/features.js';
-import { aroundOf, pathsOf } from '#testcluster/serve-features.js';
+import { aroundOf, beginWorkOf, pathsOf } from '#testcluster/serve-features.js';
 
 export interface TestClusterSetup {
   readonly daemons: Omit<ClusterProcessOptions, 'paths' | 'around'>;
@@ -48,9 +48,10 @@ export class TestCluster {
     if (setup.podRules !== undefined) this.#simulation.setRules(setup.podRules);
     this.#features = features.map((feature) => feature(this.#parts()));
     const around = aroundOf(this.#features);
+    const beginWork = beginWorkOf(this.#features);
     this.#cluster = new EmbeddedCluster({
       daemons: {
-        ...{ ...daemons, hasScheduler: choice.scheduler, paths: pathsOf(this.#features) },
+        ...{ ...daemons, hasScheduler: choice.scheduler, paths: pathsOf(this.#features), beginWork },
         ...(around === undefined ? {} : { around }),
       },
       loops: { controllers: choice.controllers.length > 0, scheduler: choice.scheduler },

@@ -69,6 +69,7 @@ export const world: TestFeatureFactory = (cluster) => {
       }
       return response.finally(end);
     },
+    beginWork: (description) => requests.begin(description),
     async started() {
       fileWork.start();
       manual?.hold();

@@ -18,7 +18,7 @@ import { buildAuthentication } from '#apiserver/build/authentication.js';
 import { type AuthorizationParts, buildAuthorization } from '#apiserver/build/authorization.js';
 import { CompleteApiServer } from '#apiserver/build/complete-api-server.js';
 import type { EndpointParts } from '#apiserver/build/endpoints.js';
-import { buildEnvironment, type ServerEnvironment } from '#apiserver/build/environment.js';
+import { type BeginWork, buildEnvironment, type ServerEnvironment } from '#apiserver/build/environment.js';
 import { buildNodeAgents, buildResourceMetrics } from '#apiserver/build/node-agents.js';
 import { buildPaths } from '#apiserver/build/paths.js';
 import { buildQuestions } from '#apiserver/build/questions.js';
@@ -82,6 +82,8 @@ export interface ApiServerSetup {
   readonly worker?: WorkerLink;
   /** Handlers of additional paths. */
   readonly paths?: EndpointParts['paths'];
+  /** See `ServerEnvironment`. */
+  readonly beginWork?: BeginWork;
   /** See `EndpointParts`. */
   readonly around?: EndpointParts['around'];
 }
@@ -118,7 +120,10 @@ export async function buildApiServer(setup: ApiServerSetup): Promise<CompleteApi
     log.warn(`Dropping watch-cache-size for ${resource} - watchCache size is now dynamic`);
   }
   const metrics = setup.metrics ?? createRegistry({ dialect });
-  const environment = await buildEnvironment(values, { dialect, clock, clusterClock, log, metrics, random, newUID });
+  const environment = await buildEnvironment(values, {
+    ...{ dialect, clock, clusterClock, log, metrics, random, newUID },
+    beginWork: setup.beginWork,
+  });
   const { tracer } = environment;
   const bytesPerSecond = values['max-connection-bytes-per-sec'];
   const storage = await buildStorage(values, environment, { gate, mainStore: setup.store });

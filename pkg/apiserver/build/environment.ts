@@ -11,6 +11,8 @@ import { FeatureGates } from '#daemon/options/groups/feature-gates.js';
 import { openTracer } from '#daemon/tracing/open-tracer.js';
 import type { Tracer } from '#daemon/tracing/tracer.js';
 
+export type BeginWork = (description: string) => () => void;
+
 export interface ServerEnvironment {
   readonly dialect: Dialect;
   /** Timers of the process; dates of the cluster, if its clock is another one. */
@@ -24,6 +26,8 @@ export interface ServerEnvironment {
   /** Uniform in [0, 1). */
   readonly random: () => number;
   readonly newUID: () => string;
+  /** Called when work begins that no request waits for; it calls the returned function at its end. Absent: nothing counts it. */
+  readonly beginWork?: BeginWork | undefined;
   /** Absent: nothing is traced. */
   readonly tracer?: Tracer | undefined;
   /** Absent: every connection is direct. */
@@ -35,11 +39,11 @@ export async function buildEnvironment(
   values: ApiServerValues,
   outer: Omit<ServerEnvironment, 'turns' | 'tracer' | 'egress'>,
 ): Promise<ServerEnvironment> {
-  const { dialect, clock, clusterClock = clock, log, metrics, random, newUID } = outer;
+  const { dialect, clock, clusterClock = clock, beginWork, log, metrics, random, newUID } = outer;
   const turns = new TurnQueue({ clock, defer: setImmediate });
   const tracer = await buildTracer(values, outer);
   const egress = await buildEgress(values['egress-selector-config-file'], { clock, random, metrics });
-  return { dialect, clock, clusterClock, turns, log, metrics, random, newUID, tracer, egress };
+  return { dialect, clock, clusterClock, beginWork, turns, log, metrics, random, newUID, tracer, egress };
 }
 
 /** Undefined without the option and while the feature gate is off, as in release 1.24. */

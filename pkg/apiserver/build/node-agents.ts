@@ -68,7 +68,7 @@ const maxConnections = 1024;
 /** The metrics API, which this server serves unless an extension API server is registered for it. */
 export function buildResourceMetrics(
   values: ApiServerValues,
-  { dialect, clock: serverClock, clusterClock: clock = serverClock, egress, log }: ServerEnvironment,
+  { dialect, clock: serverClock, clusterClock: clock = serverClock, beginWork, egress, log }: ServerEnvironment,
   { storages, nodeAgents }: { readonly storages: ResourceStorages; readonly nodeAgents: NodeAgents },
 ): ResourceMetrics {
   const periodMs = values['metric-resolution'];
@@ -85,7 +85,15 @@ export function buildResourceMetrics(
     return body.toString();
   };
   const names = () => nodeStorage.cachedIn('').map(({ key }) => key.slice(nodeStorage.prefix.length));
-  const scraper = new Scraper({ clock, log, periodMs, nodes: names, read });
+  const countedRead = async (node: string, signal: AbortSignal): Promise<string> => {
+    const end = beginWork?.(`measure ${node}`);
+    try {
+      return await read(node, signal);
+    } finally {
+      end?.();
+    }
+  };
+  const scraper = new Scraper({ clock, log, periodMs, nodes: names, read: countedRead });
   const sources = (measured: ResourceStorage): MetricsSources => ({
     ...{ dialect, scraper, measured },
     now: () => clock.now(),

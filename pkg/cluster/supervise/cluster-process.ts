@@ -86,6 +86,7 @@ export interface ClusterProcessOptions {
   readonly paths?: ApiServerSetup['paths'];
   /** Called for each request of the API that is authenticated and authorized, in place of its endpoint. */
   readonly around?: ApiServerSetup['around'];
+  readonly beginWork?: ApiServerSetup['beginWork'];
 }
 
 /** The loops that `startLoops` starts; both when absent. */
@@ -199,7 +200,8 @@ export class ClusterProcess {
   }
 
   async startApiServer(): Promise<void> {
-    const { dialect, clock, log, random, metrics, store, newUID, machineAddresses, paths, around } = this.#options;
+    const { dialect, clock, log, random, metrics, store, newUID, machineAddresses } = this.#options;
+    const { paths, around, beginWork } = this.#options;
     const args = this.#options.apiServerArguments;
     const values = valuesOf(apiServerOptions(dialect), args, apiServerRules, this.#options);
     const setup: ApiServerSetup = {
@@ -216,6 +218,7 @@ export class ClusterProcess {
       ...(machineAddresses === undefined ? {} : { machineAddresses }),
       ...(paths === undefined ? {} : { paths }),
       ...(around === undefined ? {} : { around }),
+      ...(beginWork === undefined ? {} : { beginWork }),
     };
     this.#api = await buildApiServer(setup);
     await this.#start(this.#api);

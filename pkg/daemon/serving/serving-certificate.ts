@@ -3,7 +3,7 @@
 import { X509Certificate } from 'node:crypto';
 import { join } from 'node:path';
 import { createSecureContext } from 'node:tls';
-import type { Clock } from '#apimachinery/clock.js';
+import { type Clock, processClock } from '#apimachinery/clock.js';
 import { messageOf } from '#apimachinery/errors/message.js';
 import { CertificateFiles } from '#daemon/certificates/certificate-files.js';
 import type { ServingValues } from '#daemon/options/groups/serving.js';
@@ -56,14 +56,14 @@ async function selfSigned({ values, name, clock, memory }: LoadOptions): Promise
   const directory = values['cert-dir'] ?? '';
   const store = directory === '' ? (memory ?? memoryFileStore()) : directoryStore(directory);
   const [cert, key] = await Promise.all([store.read(`${name}.crt`), store.read(`${name}.key`)]);
-  if (cert !== undefined && key !== undefined && isCurrent(cert, clock.now())) return { cert, key };
+  if (cert !== undefined && key !== undefined && isCurrent(cert, processClock(clock).now())) return { cert, key };
   const address = values['bind-address'];
   const anywhere = address === '' || address === '0.0.0.0' || address === '::';
   const identity = await createSelfSigned({
     commonName: name,
     names: ['localhost'],
     ips: [...new Set(['127.0.0.1', ...(anywhere ? [] : [address])])],
-    now: clock.now(),
+    now: processClock(clock).now(),
   });
   await store.write(`${name}.key`, identity.privateKey, 0o600);
   await store.write(`${name}.crt`, identity.certificate, 0o644);

@@ -1,6 +1,7 @@
 /** What follows a clock that is moved by hand: one cluster with two nodes, and a namespace for each case. */
 import t, { type Test } from 'tap';
 import { deployments } from '#api/apps/v1/resources.gen.js';
+import { horizontalpodautoscalers } from '#api/autoscaling/v2/resources.gen.js';
 import { cronjobs, jobs } from '#api/batch/v1/resources.gen.js';
 import { events, namespaces, nodes, pods, serviceaccounts } from '#api/core/v1/resources.gen.js';
 import type { PodTemplateSpec } from '#api/core/v1/types.gen.js';
@@ -9,6 +10,7 @@ import { ManualClock } from '#apimachinery/time/manual-clock.js';
 import type { ClockState } from '#testcluster/clock/feature.js';
 import { startTestCluster } from '#testcluster/start-test-cluster.js';
 
+t.setTimeout(180_000);
 const clock = new ManualClock({ startMs: Date.UTC(2030, 0, 1), process: realClock });
 const started = await startTestCluster({ nodes: 2, port: 0, clock });
 t.teardown(() => started.close());
@@ -17,10 +19,10 @@ const { client } = started.cluster;
 const post = <R>(path: string, body: object): Promise<R> => client.request('POST', path, body);
 
 /** Moves the clock, and requires that the cluster comes to rest at each stop. */
-async function advance(t: Test, duration: string): Promise<ClockState> {
-  const state = await post<ClockState>('/test/clock', { advance: duration });
-  t.same(state.settled, { settled: true, unfinished: [] }, `at rest after ${duration}`);
-  return state;
+async function advance(t: Test, duration: string): Promise<void> {
+  const { settled, remaining } = await post<ClockState>('/test/clock', { advance: duration });
+  t.same(settled, { settled: true, unfinished: [] }, `at rest after ${duration}`);
+  if (remaining !== undefined) await advance(t, remaining);
 }
 
 async function settle(t: Test): Promise<void> {
@@ -176,6 +178,37 @@ t.test('tokens expire', async (t) => {
   await advance(t, '2m');
   t.not(await review(), true, 'an hour later');
   t.ok(await client.resource(serviceaccounts).get('default', { namespace }));
+});
+
+t.test('an autoscaler follows the load, and waits for its window before it scales down', async (t) => {
+  const namespace = await namespaceOf(t, 'scaled');
+  const labels = { app: 'busy' };
+  const { metadata, spec } = template({ 'cpu-shared': '0s=290m, 10m=290m, 10m=10m' }, labels);
+  const containers = [{ name: 'c', image: 'i', resources: { requests: { cpu: '100m' } } }];
+  await client.resource(deployments).create({
+    metadata: { name: 'busy', namespace },
+    spec: { selector: { matchLabels: labels }, template: { ...(metadata && { metadata }), spec: { ...spec, containers } } },
+  });
+  await client.resource(horizontalpodautoscalers).create({
+    metadata: { name: 'busy', namespace },
+    spec: {
+      minReplicas: 1,
+      maxReplicas: 8,
+      scaleTargetRef: { apiVersion: 'apps/v1', kind: 'Deployment', name: 'busy' },
+      metrics: [
+        { type: 'Resource', resource: { name: 'cpu', target: { type: 'Utilization', averageUtilization: 50 } } },
+      ],
+    },
+  });
+  const replicas = async () => (await client.resource(deployments).get('busy', { namespace })).spec.replicas;
+  t.equal(await replicas(), 1);
+  await advance(t, '5m');
+  t.equal(await replicas(), 6, '290m of CPU at 50m each');
+  await advance(t, '9m');
+  t.equal(await replicas(), 6, 'four minutes after the load has gone');
+  await advance(t, '3m');
+  t.equal(await replicas(), 1, 'after the window of five minutes');
+  await client.resource(horizontalpodautoscalers).delete('busy', { namespace });
 });
 
 t.test('a node that stops is noticed, and its pods are evicted in time', async (t) => {

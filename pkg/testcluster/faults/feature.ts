@@ -57,7 +57,7 @@ export function faults(cluster: TestClusterParts): FaultsFeature {
     around(observed, next) {
       if (decider.plan.rules.length === 0 || !observed.info.resourceRequest) return next();
       const rule = decider.decide(requestOf(observed, cluster.dialect));
-      return rule === undefined ? next() : inject(rule, { observed, next, clock: cluster.clock });
+      return rule === undefined ? next() : inject(rule, { observed, next, clock: processClock(cluster.clock) });
     },
   };
 }

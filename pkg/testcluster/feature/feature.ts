@@ -74,6 +74,8 @@ export interface TestFeature {
    * it calls `next`, now or after a time, or answers with an error. Absent: nothing is observed and nothing costs time.
    */
   around?(request: ObservedRequest, next: () => MaybePromise<ApiResponse>): MaybePromise<ApiResponse>;
+  /** Called when work of the API server begins that no request waits for; it calls the returned function at its end. */
+  beginWork?(description: string): () => void;
   /** Called when the cluster has started. */
   started?(): Promise<void>;
   /** Called before the daemons stop. */
