@@ -56,6 +56,7 @@ soak: ## Let clients leave, and schedulers die, at random moments, ten minutes e
 	@hack/soak.sh --members
 	@hack/soak.sh --faults
 	@hack/soak.sh --chaos
+	@hack/soak.sh --settle
 
 compatibility: ## Run the tests on every version of etcd, kine, containerd, Node.js and kubectl that is here, an hour
 	@hack/build.sh && hack/compatibility.sh

@@ -5,7 +5,8 @@
 # `--chaos` kills and stops agent, runtime and API server under pods of every kind for half an hour. `--faults` does all of
 # this in memory for ten minutes, with a runtime that gives wrong answers. `--workers` kills the API server's workers under
 # 200 watchers and 20,000 writes. `--floods` floods an API server in every way, by one user, 200 users and anonymous clients, for
-# ten minutes, and measures what others wait (`--minutes N`, `--only TEXT`). `--members` lets the etcd of a chart grow to five
+# ten minutes, and measures what others wait (`--minutes N`, `--only TEXT`). `--settle` runs 200 tests of one cluster without a
+# sleep in 20 random orders (`SUITE_TESTS`, `SUITE_ORDERS`, `SUITE_SEED`) and prints the CPU time of each. `--members` lets the etcd of a chart grow to five
 # members, loses a disk, and lets it shrink.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -24,6 +25,9 @@ if [ "${1:-}" = --workers ]; then
 fi
 if [ "${1:-}" = --members ]; then
   MEMBERS=1,3,5,3,1 exec node dist/pkg/cluster/hosted/etcd/members.test.js
+fi
+if [ "${1:-}" = --settle ]; then
+  SUITE_TESTS=${SUITE_TESTS:-200} SUITE_ORDERS=${SUITE_ORDERS:-20} exec node dist/test/e2e/settled-suite.test.js
 fi
 if [ "${1:-}" = --floods ]; then
   shift

@@ -12,8 +12,8 @@ import { configmaps, namespaces, pods } from '#api/core/v1/resources.gen.js';
 import { realClock } from '#apimachinery/clock.js';
 import { isNotFound } from '#apimachinery/errors/status.js';
 import { ManualClock } from '#apimachinery/time/manual-clock.js';
-import { startTestCluster } from '#testcluster/start-test-cluster.js';
 import { machineLine } from '#test/bench/report.js';
+import { startTestCluster } from '#testcluster/start-test-cluster.js';
 
 const tests = Number(process.env['SUITE_TESTS'] ?? 4);
 const orders = Number(process.env['SUITE_ORDERS'] ?? 1);

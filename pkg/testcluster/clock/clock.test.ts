@@ -187,7 +187,10 @@ t.test('an autoscaler follows the load, and waits for its window before it scale
   const containers = [{ name: 'c', image: 'i', resources: { requests: { cpu: '100m' } } }];
   await client.resource(deployments).create({
     metadata: { name: 'busy', namespace },
-    spec: { selector: { matchLabels: labels }, template: { ...(metadata && { metadata }), spec: { ...spec, containers } } },
+    spec: {
+      selector: { matchLabels: labels },
+      template: { ...(metadata && { metadata }), spec: { ...spec, containers } },
+    },
   });
   await client.resource(horizontalpodautoscalers).create({
     metadata: { name: 'busy', namespace },
