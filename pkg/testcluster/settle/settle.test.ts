@@ -12,6 +12,7 @@ import { features } from '#testcluster/features.js';
 import type { Settled } from '#testcluster/settle/settle.js';
 import { startTestCluster } from '#testcluster/start-test-cluster.js';
 
+t.setTimeout(180_000);
 const seed = Number(process.env['SETTLE_SEED'] ?? 40);
 const rounds = Number(process.env['SETTLE_ROUNDS'] ?? 6);
 

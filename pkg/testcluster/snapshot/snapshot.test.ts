@@ -8,6 +8,7 @@ import { ManualClock } from '#apimachinery/time/manual-clock.js';
 import type { ApiObject } from '#client/client.js';
 import { startTestCluster } from '#testcluster/start-test-cluster.js';
 
+t.setTimeout(180_000);
 const namespace = 'default';
 const clock = new ManualClock({ startMs: Date.UTC(2030, 0, 1), process: realClock });
 const started = await startTestCluster({ nodes: 2, port: 0, clock });

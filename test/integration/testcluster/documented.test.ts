@@ -9,6 +9,8 @@ import { commands } from '#cmd/orchctl/commands.js';
 import { run } from '#cmd/orchctl/run.js';
 import { startTestCluster } from '#testcluster/start-test-cluster.js';
 
+t.setTimeout(180_000);
+
 interface Step {
   readonly command: string;
   readonly output: string;
