@@ -14,6 +14,6 @@ node_modules/.bin/esbuild "$client/main.tsx" "$client/worker.ts" \
   --jsx=automatic --jsx-import-source=preact --log-level=warning --legal-comments=none \
   --inject:./$client/platform/buffer.ts --alias:node:crypto=./$client/platform/no-crypto.ts \
   --entry-names='[name]' --chunk-names='[name]-[hash]' --outdir="$out"
-node_modules/.bin/esbuild "$client/static/style.css" --minify --log-level=warning --outfile="$out/style.css"
+node_modules/.bin/esbuild "$client/static/style.css" --bundle --minify --log-level=warning --outfile="$out/style.css"
 cp "$client/static/index.html" "$client/static/icon.svg" "$out"
 find "$out" -type f

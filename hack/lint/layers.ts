@@ -36,7 +36,7 @@ export const below: Readonly<Record<string, readonly string[]>> = {
   'control-loop': ['client', 'http', 'daemon', 'api', 'apimachinery'],
   storage: ['http', 'daemon', 'api', 'apimachinery'],
   'etcd-admin': ['storage', 'daemon', 'apimachinery'],
-  apiserver: ['insight', 'storage', 'client', 'http', 'daemon', 'quota', 'pki', 'api', 'apimachinery'],
+  apiserver: ['dashboard', 'insight', 'storage', 'client', 'http', 'daemon', 'quota', 'pki', 'api', 'apimachinery'],
   controllers: ['control-loop', 'client', 'cloud', 'daemon', 'quota', 'pki', 'api', 'apimachinery'],
   scheduler: ['control-loop', 'client', 'http', 'daemon', 'api', 'apimachinery'],
   nodeagent: ['client', 'http', 'cloud', 'daemon', 'pki', 'api', 'apimachinery'],

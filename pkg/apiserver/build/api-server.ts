@@ -18,6 +18,7 @@ import { weightsOf } from '#apiserver/build/user-weights.js';
 import { isUncachedByDefault } from '#apiserver/build/watch-cache.js';
 import type { ExceededBounds } from '#apiserver/customresources/exceeded-bounds.js';
 import { withCrossOrigin } from '#apiserver/http/cross-origin.js';
+import { withDashboard } from '#apiserver/http/dashboard-pages.js';
 import type { ApiHandler, PromptHandler } from '#apiserver/http/exchange.js';
 import { Drain, handled } from '#apiserver/pipeline/drain.js';
 import type { RegistrySettings } from '#apiserver/registry/operation.js';
@@ -80,6 +81,8 @@ export interface ApiServerOptions {
   readonly maxBodyBytes?: number;
   /** Regular expressions of origins whose browsers may read responses. */
   readonly allowedOrigins?: readonly string[];
+  /** Serves the dashboard below `/ui/`. */
+  readonly hasDashboard?: boolean;
   /** Memory that all responses under way may hold together. */
   readonly responseMemoryBytes?: number;
   /** Longest time that a response waits for such memory. */
@@ -103,6 +106,7 @@ const defaults = {
   settings: { deleteWorkers: 1, collectsGarbage: true, isUncached: isUncachedByDefault },
   maxBodyBytes: 3 * 1024 * 1024,
   allowedOrigins: [] as readonly string[],
+  hasDashboard: false,
   responseMemoryBytes: 256 * 1024 * 1024,
   responseWaitMs: 10_000,
   stallMs: 60_000,
@@ -204,7 +208,8 @@ export class ApiServer implements Daemon {
         isStopping: () => this.#stopping,
       },
     );
-    const handle: PromptHandler = (request) => pipeline.run(request, endpoint);
+    const run: PromptHandler = (request) => pipeline.run(request, endpoint);
+    const handle = this.#options.hasDashboard ? withDashboard(run) : run;
     this.#drain = this.#options.sendRetryAfter ? new Drain(this.name) : undefined;
     this.#handle = handled(
       this.#drain,

@@ -81,6 +81,7 @@ function limitOptions(
     minRequestTimeoutMs: values['min-request-timeout'] * 1000,
     allowPrivileged: values['allow-privileged'],
     allowedOrigins: values['cors-allowed-origins'],
+    hasDashboard: values.dashboard,
     settings: {
       deleteWorkers: values['delete-collection-workers'],
       collectsGarbage: values['enable-garbage-collector'],

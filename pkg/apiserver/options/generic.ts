@@ -19,6 +19,12 @@ export const genericServerOptions = {
     meaning:
       'Origins, as regular expressions in RE2 syntax, that browsers may call from. An expression matches anywhere in the origin: anchor it, as in `^https://console\\.example\\.com$`.',
   },
+  dashboard: {
+    type: 'bool',
+    section,
+    meaning:
+      'Serve the dashboard below /ui/, to users who log in there with a token. Its files need no authentication; what it shows needs the rights of the user.',
+  },
   'default-not-ready-toleration-seconds': {
     type: 'int',
     plainErrors: true,

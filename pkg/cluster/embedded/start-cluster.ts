@@ -64,6 +64,8 @@ export interface StartClusterOptions {
   readonly featureGates?: Readonly<Record<string, boolean>>;
   /** Path of the tracing configuration of all daemons; absent: no tracing. */
   readonly tracingConfig?: string;
+  /** Serve the dashboard below `/ui/`. */
+  readonly dashboard?: boolean;
 }
 
 export interface Cluster {
@@ -128,7 +130,7 @@ export async function startCluster(options: StartClusterOptions = {}): Promise<C
           serviceRange,
           featureGates,
           verbosity: 0,
-          more,
+          more: [...more, ...(options.dashboard === true ? ['dashboard=true'] : [])],
           files: apiServerFiles(pki),
         }),
         controllerManagerArguments: controllerManagerArguments({

@@ -8,6 +8,7 @@ import { HttpRequests } from '#dashboard/client/platform/http.js';
 import { openSession, type Session, type SessionInfo } from '#dashboard/client/platform/session.js';
 import { WorkerLink } from '#dashboard/client/platform/worker-link.js';
 import { type Discovery, discover } from '#dashboard/live/discover.js';
+import { UsageHistory } from '#dashboard/model/history.js';
 import { type Place, parsePlace } from '#dashboard/model/places.js';
 import { type Trouble, troubleFrom } from '#dashboard/model/trouble.js';
 
@@ -28,7 +29,15 @@ export function Application() {
   if (trouble !== undefined) return <Refused trouble={trouble} />;
   if (session !== undefined) return <Connected session={session} onRefused={() => setSession(undefined)} />;
   if (info?.mode === 'token') return <Login onLogin={(credentials) => setSession({ info, credentials })} />;
-  return info === undefined ? <Quiet>Connecting…</Quiet> : <Refused trouble={{ code: 401, message: '' }} />;
+  return info === undefined ? <Connecting /> : <Refused trouble={{ code: 401, message: '' }} />;
+}
+
+function Connecting() {
+  return (
+    <main class="alone">
+      <Quiet>Connecting…</Quiet>
+    </main>
+  );
 }
 
 function Refused({ trouble }: { readonly trouble: Trouble }) {
@@ -51,21 +60,22 @@ function Connected({ session, onRefused }: { readonly session: Session; readonly
   const [discovery, setDiscovery] = useState<Discovery | undefined>(undefined);
   const [trouble, setTrouble] = useState<Trouble | undefined>(undefined);
   useEffect(() => {
-    discover(requests).then(setDiscovery, (error: unknown) => setTrouble(troubleFrom(error)));
+    discover(requests, setDiscovery).then(setDiscovery, (error: unknown) => setTrouble(troubleFrom(error)));
   }, [requests]);
+  const history = useMemo(() => new UsageHistory(), [session]);
   const [place, go] = usePlace();
   const link = useMemo(
     () => (discovery === undefined ? undefined : new WorkerLink(session.credentials, discovery.dialect.name)),
-    [session, discovery],
+    [session, discovery?.dialect.name],
   );
   const app = useMemo<App | undefined>(() => {
     if (discovery === undefined || link === undefined) return undefined;
     const { dialect, catalog } = discovery;
     const namespace = place.query['namespace'];
-    return { session, requests, link, dialect, catalog, place, namespace, go };
-  }, [session, requests, discovery, link, place, go]);
+    return { session, requests, link, dialect, catalog, history, place, namespace, go };
+  }, [session, requests, discovery, link, history, place, go]);
   if (trouble !== undefined) return <Refused trouble={trouble} />;
-  if (app === undefined) return <Quiet>Connecting…</Quiet>;
+  if (app === undefined) return <Connecting />;
   return (
     <AppContext.Provider value={app}>
       <Shell>
@@ -80,9 +90,9 @@ function usePlace(): readonly [Place, App['go']] {
   const read = () => parsePlace(location.pathname, location.search);
   const [place, setPlace] = useState(read);
   const go = useCallback<App['go']>((link, options = {}) => {
-    if (options.replace === true) history.replaceState(null, '', link);
+    if (options.replace === true) window.history.replaceState(null, '', link);
     else {
-      history.pushState(null, '', link);
+      window.history.pushState(null, '', link);
       document.querySelector('main')?.scrollTo(0, 0);
     }
     setPlace(read());

@@ -7,9 +7,13 @@ export interface Discovery {
   readonly catalog: Catalog;
 }
 
-/** Each group in its preferred version, and in others the kinds that only they have. */
-export async function discover(requests: Requests): Promise<Discovery> {
+/**
+ * Each group in its preferred version, and in others the kinds that only they have. `onDialect` is told the dialect first, which one
+ * request finds out, so that pages which need no more are shown at once.
+ */
+export async function discover(requests: Requests, onDialect: (first: Discovery) => void): Promise<Discovery> {
   const list = await requests.json<GroupList>('/apis');
+  onDialect({ dialect: dialectOf(list), catalog: new Catalog([]) });
   const versions = list.groups.flatMap(({ preferredVersion, versions: all }) => {
     const first = preferredVersion?.groupVersion;
     return [...new Set([...(first === undefined ? [] : [first]), ...all.map(({ groupVersion }) => groupVersion)])];

@@ -1,14 +1,23 @@
 /** All subscriptions of a page. Changes are sent together, a few times a second at most. */
 import type { Clock, Timer } from '#apimachinery/clock.js';
+import { NodesSubscription } from '#dashboard/live/nodes-subscription.js';
 import { ObjectsSubscription } from '#dashboard/live/objects-subscription.js';
 import { OverviewSubscription } from '#dashboard/live/overview-subscription.js';
+import { OwnersSubscription } from '#dashboard/live/owners-subscription.js';
 import { SharedSources, type SharedSourcesOptions } from '#dashboard/live/shared-sources.js';
 import type { Subscription, SubscriptionContext } from '#dashboard/live/subscription.js';
 import { TableSubscription } from '#dashboard/live/table-subscription.js';
 import type { LiveSpec, LiveSpecs, LiveState, LiveType } from '#dashboard/model/messages.js';
 
-/** Time between two states: events of a rollout come in bursts. */
-const pauseMs = 50;
+/** Shortest time between two states: events of a rollout come in bursts, and some states have a part for each node. */
+const pausesMs: Readonly<Record<LiveType, number>> = {
+  table: 50,
+  objects: 50,
+  overview: 250,
+  owners: 250,
+  nodes: 1000,
+};
+const firstPauseMs = 30;
 /** Subscriptions are sent this often without a change, because objects that take too long become troubles. */
 const idleMs = 15_000;
 
@@ -18,11 +27,15 @@ const factories: Factories = {
   table: (spec, context) => new TableSubscription(spec, context),
   objects: (spec, context) => new ObjectsSubscription(spec, context),
   overview: (spec, context) => new OverviewSubscription(spec, context),
+  owners: (spec, context) => new OwnersSubscription(spec, context),
+  nodes: (spec, context) => new NodesSubscription(spec, context),
 };
 
 interface Shown {
   readonly type: LiveType;
   readonly subscription: { change(spec: LiveSpec): boolean; state(): LiveState; close(): void };
+  /** When its last state was sent. */
+  sentMs: number;
 }
 
 export class Hub {
@@ -33,7 +46,6 @@ export class Hub {
   readonly #touched = new Set<number>();
   #timer: Timer | undefined;
   #idle: Timer | undefined;
-  #sentMs = Number.NEGATIVE_INFINITY;
 
   constructor(options: SharedSourcesOptions, send: (id: number, state: LiveState) => void) {
     this.#clock = options.clock;
@@ -46,7 +58,7 @@ export class Hub {
     const shown = this.#shown.get(id);
     if (shown?.type === spec.type && shown.subscription.change(spec)) return;
     const { subscription } = this.#create(id, spec);
-    this.#shown.set(id, { type: spec.type, subscription });
+    this.#shown.set(id, { type: spec.type, subscription, sentMs: Number.NEGATIVE_INFINITY });
     // After the new one, which may use the same sources.
     shown?.subscription.close();
   }
@@ -74,20 +86,21 @@ export class Hub {
 
   #touch(id: number): void {
     this.#touched.add(id);
-    if (this.#timer !== undefined) return;
-    const waitMs = Math.max(0, this.#sentMs + pauseMs - this.#clock.monotonic());
-    this.#timer = this.#clock.setTimer(() => this.#flush(), waitMs);
+    this.#timer ??= this.#clock.setTimer(() => this.#flush(), firstPauseMs);
   }
 
   #flush(): void {
     this.#timer = undefined;
-    const touched = [...this.#touched];
-    this.#touched.clear();
-    for (const id of touched) {
+    const nowMs = this.#clock.monotonic();
+    for (const id of [...this.#touched]) {
       const shown = this.#shown.get(id);
-      if (shown !== undefined) this.#send(id, shown.subscription.state());
+      if (shown !== undefined && nowMs - shown.sentMs < pausesMs[shown.type]) continue;
+      this.#touched.delete(id);
+      if (shown === undefined) continue;
+      shown.sentMs = nowMs;
+      this.#send(id, shown.subscription.state());
     }
-    this.#sentMs = this.#clock.monotonic();
+    if (this.#touched.size > 0) this.#timer ??= this.#clock.setTimer(() => this.#flush(), firstPauseMs);
   }
 
   #beat(): void {

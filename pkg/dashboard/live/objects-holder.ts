@@ -1,6 +1,6 @@
 /** Whole objects of a small collection. */
 import type { Holder } from '#dashboard/live/source.js';
-import type { ApiObject } from '#dashboard/model/messages.js';
+import type { ApiObject } from '#dashboard/model/api-object.js';
 
 /** More objects are left out, so that no page holds a whole cluster. */
 const maxObjects = 5000;

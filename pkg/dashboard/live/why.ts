@@ -1,7 +1,8 @@
 import type { Dialect } from '#apimachinery/dialect.js';
 import { RequestedObservations } from '#dashboard/live/observations.js';
 import type { Requests } from '#dashboard/live/requests.js';
-import type { ApiObject, WhyRequest } from '#dashboard/model/messages.js';
+import type { ApiObject } from '#dashboard/model/api-object.js';
+import type { WhyRequest } from '#dashboard/model/messages.js';
 import { RequestError } from '#dashboard/model/trouble.js';
 import type { Answer } from '#insight/inquiry/finding.js';
 import { readTypeOf, why } from '#insight/why.js';

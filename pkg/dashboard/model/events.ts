@@ -1,5 +1,5 @@
 /** Events of the API, old and new form. Pure. */
-import type { ApiObject } from '#dashboard/model/messages.js';
+import type { ApiObject } from '#dashboard/model/api-object.js';
 
 export interface EventObject extends ApiObject {
   readonly involvedObject: {

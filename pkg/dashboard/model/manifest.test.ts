@@ -1,7 +1,7 @@
 import t from 'tap';
+import type { ApiObject } from '#dashboard/model/api-object.js';
 import { conflictsOf } from '#dashboard/model/conflicts.js';
 import { applyPatch, editableOf, masked, readableOf, removedFields } from '#dashboard/model/manifest.js';
-import type { ApiObject } from '#dashboard/model/messages.js';
 import { RequestError } from '#dashboard/model/trouble.js';
 
 const container = (name: string, image: string) => ({ name, image, resources: {} });

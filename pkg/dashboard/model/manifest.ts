@@ -1,5 +1,5 @@
 /** An object as its user edits it, and the part of an edited object that a server-side apply has to send. Pure. */
-import type { ApiObject } from '#dashboard/model/messages.js';
+import type { ApiObject } from '#dashboard/model/api-object.js';
 
 /** The manager of fields that are set from a page. */
 export const fieldManager = 'orch-dashboard';

@@ -1,7 +1,10 @@
 /** Messages between a page and its worker. The worker holds the watches and all rows; a page gets what it shows. */
 
+import type { ApiObject } from '#dashboard/model/api-object.js';
+import type { NodeFill } from '#dashboard/model/node-fill.js';
 import type { Sorting } from '#dashboard/model/order.js';
 import type { Overview } from '#dashboard/model/overview.js';
+import type { TreeNode } from '#dashboard/model/owner-tree.js';
 import type { Column, Row } from '#dashboard/model/table.js';
 import type { Trouble } from '#dashboard/model/trouble.js';
 import type { Answer } from '#insight/inquiry/finding.js';
@@ -49,28 +52,6 @@ export interface ObjectsSpec {
   readonly sources: readonly SourceQuery[];
 }
 
-export interface ApiObject {
-  readonly apiVersion?: string;
-  readonly kind?: string;
-  readonly metadata: {
-    readonly name?: string;
-    readonly namespace?: string;
-    readonly uid?: string;
-    readonly resourceVersion?: string;
-    readonly creationTimestamp?: string;
-    readonly deletionTimestamp?: string;
-    readonly labels?: Readonly<Record<string, string>>;
-    readonly annotations?: Readonly<Record<string, string>>;
-    readonly ownerReferences?: readonly {
-      readonly kind: string;
-      readonly apiVersion: string;
-      readonly name: string;
-      readonly uid: string;
-      readonly controller?: boolean;
-    }[];
-  };
-}
-
 export interface ObjectsState {
   /** Of each source, in the order of the specification. */
   readonly lists: readonly ObjectList[];
@@ -88,16 +69,50 @@ export interface OverviewSpec {
   readonly namespace?: string;
 }
 
+/** The tree of one object's owners, among objects of these kinds. */
+export interface OwnersSpec {
+  readonly type: 'owners';
+  readonly uid: string;
+  readonly kinds: readonly {
+    readonly group: string;
+    readonly resource: string;
+    readonly kind: string;
+    /** Of the collection. */
+    readonly path: string;
+  }[];
+}
+
+export interface OwnersState {
+  readonly nodes: readonly TreeNode[];
+  readonly isLoading: boolean;
+}
+
+export interface NodesSpec {
+  readonly type: 'nodes';
+  /** Of the metrics of nodes; absent: there are none. */
+  readonly usagePath?: string;
+}
+
+export interface NodesState {
+  readonly nodes: readonly NodeFill[];
+  readonly isLoading: boolean;
+  readonly trouble: Trouble | undefined;
+}
+
 export interface LiveSpecs {
   readonly table: TableSpec;
   readonly objects: ObjectsSpec;
   readonly overview: OverviewSpec;
+  readonly owners: OwnersSpec;
+  readonly nodes: NodesSpec;
 }
 
 export interface LiveStates {
   readonly table: TableState;
   readonly objects: ObjectsState;
   readonly overview: Overview;
+  readonly owners: OwnersState;
+  readonly nodes: NodesState;
 }
 
 export type LiveType = keyof LiveSpecs;

@@ -1,6 +1,7 @@
 /** What pages read of pods. Pure. */
+
+import type { ApiObject } from '#dashboard/model/api-object.js';
 import type { Kind } from '#dashboard/model/catalog.js';
-import type { ApiObject } from '#dashboard/model/messages.js';
 
 export interface ContainerState {
   readonly waiting?: { readonly reason?: string; readonly message?: string };

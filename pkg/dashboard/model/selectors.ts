@@ -1,6 +1,7 @@
 /** The pods of an object. Pure. */
+
+import type { ApiObject } from '#dashboard/model/api-object.js';
 import type { Kind } from '#dashboard/model/catalog.js';
-import type { ApiObject } from '#dashboard/model/messages.js';
 
 /** Of a list of pods. */
 export interface PodSelection {
@@ -8,7 +9,7 @@ export interface PodSelection {
   readonly fieldSelector?: string;
 }
 
-interface Requirements {
+export interface Requirements {
   readonly matchLabels?: Readonly<Record<string, string>>;
   readonly matchExpressions?: readonly {
     readonly key: string;
@@ -31,7 +32,7 @@ export function podSelection({ kind }: Pick<Kind, 'kind'>, object: ApiObject): P
   return text === '' ? { fieldSelector: 'metadata.name=' } : { labelSelector: text };
 }
 
-function selectorText({ matchLabels = {}, matchExpressions = [] }: Requirements): string {
+export function selectorText({ matchLabels = {}, matchExpressions = [] }: Requirements): string {
   const labels = Object.entries(matchLabels).map(([key, value]) => `${key}=${value}`);
   const expressions = matchExpressions.map(({ key, operator, values = [] }) => {
     if (operator === 'Exists') return key;
@@ -39,4 +40,21 @@ function selectorText({ matchLabels = {}, matchExpressions = [] }: Requirements)
     return `${key} ${operator === 'In' ? 'in' : 'notin'} (${values.join(',')})`;
   });
   return [...labels, ...expressions].join(',');
+}
+
+/** Whether the labels match; as in the API, empty requirements match everything. */
+export function selects(
+  { matchLabels = {}, matchExpressions = [] }: Requirements,
+  labels: Readonly<Record<string, string>> = {},
+): boolean {
+  return (
+    Object.entries(matchLabels).every(([key, value]) => labels[key] === value) &&
+    matchExpressions.every(({ key, operator, values = [] }) => {
+      const value = labels[key];
+      if (operator === 'Exists') return value !== undefined;
+      if (operator === 'DoesNotExist') return value === undefined;
+      if (operator === 'In') return value !== undefined && values.includes(value);
+      return value === undefined || !values.includes(value);
+    })
+  );
 }

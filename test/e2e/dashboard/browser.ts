@@ -22,12 +22,12 @@ export function startBrowser(): Promise<Browser> {
 /** What a page has done wrong: errors, violations of its policy, requests to other hosts. */
 export interface Conduct {
   readonly faults: string[];
-  /** Methods and paths of the API, without queries. */
-  readonly requests: string[];
+  /** Paths of the API that were read with success, without queries. */
+  readonly granted: string[];
 }
 
 export function watchConduct(page: Page, host: string): Conduct {
-  const conduct: Conduct = { faults: [], requests: [] };
+  const conduct: Conduct = { faults: [], granted: [] };
   page.on('pageerror', (error) => conduct.faults.push(`error: ${error.message}`));
   page.on('console', (message) => {
     const text = message.text();
@@ -38,13 +38,19 @@ export function watchConduct(page: Page, host: string): Conduct {
   page.on('request', (request) => {
     const url = new URL(request.url());
     if (url.host !== host && url.protocol !== 'data:') conduct.faults.push(`another host: ${request.url()}`);
-    if (/^\/apis?(?:\/|$)/.test(url.pathname)) conduct.requests.push(`${request.method()} ${url.pathname}`);
+  });
+  page.on('response', (response) => {
+    const { pathname } = new URL(response.url());
+    const isRead = response.request().method() === 'GET' && response.ok();
+    if (isRead && /^\/apis?(?:\/|$)/.test(pathname)) conduct.granted.push(pathname);
   });
   page.on('websocket', (socket) => {
     const url = new URL(socket.url());
     if (url.host !== host) conduct.faults.push(`another host: ${socket.url()}`);
     const path = url.searchParams.get('path');
-    if (path !== null) conduct.requests.push(`WATCH ${path.split('?', 1)[0] ?? ''}`);
+    socket.on('framereceived', ({ payload }) => {
+      if (path !== null && payload === '{"status":200}') conduct.granted.push(path.split('?', 1)[0] ?? '');
+    });
   });
   return conduct;
 }

@@ -56,7 +56,7 @@ export class DashboardTest {
     const isFirst = this.#context === undefined;
     this.#context ??= await this.#browser.newContext();
     const context = this.#context;
-    context.setDefaultTimeout(20_000);
+    context.setDefaultTimeout(60_000);
     const page = await context.newPage();
     await page.setViewportSize({ width, height });
     const conduct = watchConduct(page, new URL(this.origin).host);
@@ -70,7 +70,7 @@ export class DashboardTest {
 async function visit(page: Page, address: string): Promise<void> {
   await eventually('the page is loaded', async () => {
     await page.goto(address, { waitUntil: 'load' });
-    await page.locator('main').waitFor({ timeout: 5000 });
+    await page.locator('main').waitFor({ timeout: 15_000 });
     return true;
   });
 }

@@ -33,10 +33,7 @@ interface Workload {
 
 function template(dialect: Dialect, workload: Workload) {
   const { name, image = 'registry.example/shop:1.4', cpu = '100m', memory = '128Mi', behaviour = {} } = workload;
-  const annotations = Object.entries(behaviour).map(([key, value]) => [
-    `simulation.${dialect.labelDomain}/${key}`,
-    value,
-  ]);
+  const annotations = Object.entries(behaviour).map(([key, value]) => [`sim.${dialect.labelDomain}/${key}`, value]);
   return {
     metadata: {
       labels: { app: name, tier: 'web' },
@@ -77,9 +74,17 @@ export async function createScene(client: Client, dialect: Dialect): Promise<voi
       namespace,
     );
   await Promise.all([
-    deploy({ name: 'storefront', replicas: 3, behaviour: { 'log-every': '700ms' } }),
+    deploy({
+      name: 'storefront',
+      replicas: 3,
+      behaviour: { 'log-every': '700ms', cpu: 'wave(40m, 180m, 2m)', memory: 'wave(60Mi, 110Mi, 3m)' },
+    }),
     deploy({ name: 'cart', behaviour: { 'log-every': '900ms' } }),
-    deploy({ name: 'payments', replicas: 1, behaviour: { 'exit-after': '300ms', 'exit-code': '3' } }),
+    deploy({
+      name: 'payments',
+      replicas: 1,
+      behaviour: { log: 'cannot reach the bank', 'exit-after': '300ms', 'exit-code': '3' },
+    }),
     deploy({
       name: 'search',
       replicas: 1,
@@ -171,23 +176,40 @@ const definition = {
 
 export const pipelinePath = `/apis/ci.example.org/v1/namespaces/${shop}/pipelines`;
 
-/** May read pods of the shop and their logs, and nothing else. */
+interface Subject {
+  readonly kind: string;
+  readonly name: string;
+  readonly namespace?: string;
+  readonly apiGroup?: string;
+}
+
+/** The user may read pods of the shop and their logs, and nothing else. */
 export async function allowReading(client: Client, dialect: Dialect, user: string): Promise<void> {
-  const apiGroup = dialect.groupName('rbac');
-  const namespace = { namespace: shop };
-  await client.resource(roles).create(
-    {
-      metadata: { name: 'pod-reader', namespace: shop },
-      rules: [{ apiGroups: [''], resources: ['pods', 'pods/log'], verbs: ['get', 'list', 'watch'] }],
-    },
-    namespace,
-  );
-  await client.resource(rolebindings).create(
-    {
-      metadata: { name: 'pod-reader', namespace: shop },
-      roleRef: { apiGroup, kind: 'Role', name: 'pod-reader' },
-      subjects: [{ apiGroup, kind: 'User', name: user }],
-    },
-    namespace,
-  );
+  const role = {
+    metadata: { name: 'pod-reader', namespace: shop },
+    rules: [{ apiGroups: [''], resources: ['pods', 'pods/log'], verbs: ['get', 'list', 'watch'] }],
+  };
+  await client.resource(roles).create(role, { namespace: shop });
+  const subject = { apiGroup: dialect.groupName('rbac'), kind: 'User', name: user };
+  await bind(client, dialect, { name: 'pod-reader', role: 'Role', subject });
+}
+
+/** The service account may read the objects of the shop. */
+export function allowAccount(client: Client, dialect: Dialect, name: string): Promise<void> {
+  return bind(client, dialect, {
+    name: 'view',
+    role: 'ClusterRole',
+    subject: { kind: 'ServiceAccount', name, namespace: shop },
+  });
+}
+
+async function bind(
+  client: Client,
+  dialect: Dialect,
+  { name, role, subject }: { readonly name: string; readonly role: string; readonly subject: Subject },
+): Promise<void> {
+  const roleRef = { apiGroup: dialect.groupName('rbac'), kind: role, name };
+  await client
+    .resource(rolebindings)
+    .create({ metadata: { name, namespace: shop }, roleRef, subjects: [subject] }, { namespace: shop });
 }

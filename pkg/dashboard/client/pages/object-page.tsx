@@ -2,6 +2,7 @@ import type { ComponentType } from 'preact';
 import { EventsTab } from '#dashboard/client/pages/object/events-tab.js';
 import { SummaryTab } from '#dashboard/client/pages/object/summary-tab.js';
 import type { TabProps } from '#dashboard/client/pages/object/tab.js';
+import { TreeTab } from '#dashboard/client/pages/object/tree-tab.js';
 import { lazy } from '#dashboard/client/parts/lazy.js';
 import { LiveMark, Quiet, TroubleNotice } from '#dashboard/client/parts/notice.js';
 import { useNow } from '#dashboard/client/parts/use-now.js';
@@ -21,6 +22,10 @@ interface Tab {
 
 const podOwners: readonly string[] = ['Pod', 'Deployment', 'ReplicaSet', 'StatefulSet', 'DaemonSet', 'Job', 'Service'];
 
+function isPodKind({ group, resource }: Kind): boolean {
+  return group === '' && resource === 'pods';
+}
+
 const tabs: readonly Tab[] = [
   { id: 'summary', title: 'Summary', Part: SummaryTab },
   {
@@ -29,6 +34,25 @@ const tabs: readonly Tab[] = [
     Part: lazy(async () => (await import('#dashboard/client/pages/object/logs-tab.js')).LogsTab),
     isFor: ({ kind }) => podOwners.includes(kind),
   },
+  {
+    id: 'shell',
+    title: 'Shell',
+    Part: lazy(async () => (await import('#dashboard/client/pages/object/shell-tab.js')).ShellTab),
+    isFor: isPodKind,
+  },
+  {
+    id: 'ports',
+    title: 'Ports',
+    Part: lazy(async () => (await import('#dashboard/client/pages/object/ports-tab.js')).PortsTab),
+    isFor: isPodKind,
+  },
+  {
+    id: 'use',
+    title: 'Use',
+    Part: lazy(async () => (await import('#dashboard/client/pages/object/metrics-tab.js')).MetricsTab),
+    isFor: (kind) => isPodKind(kind) || (kind.group === '' && kind.resource === 'nodes'),
+  },
+  { id: 'tree', title: 'Owners', Part: TreeTab },
   { id: 'events', title: 'Events', Part: EventsTab },
   {
     id: 'yaml',

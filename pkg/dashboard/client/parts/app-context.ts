@@ -6,6 +6,7 @@ import type { HttpRequests } from '#dashboard/client/platform/http.js';
 import type { Session } from '#dashboard/client/platform/session.js';
 import type { WorkerLink } from '#dashboard/client/platform/worker-link.js';
 import type { Catalog } from '#dashboard/model/catalog.js';
+import type { UsageHistory } from '#dashboard/model/history.js';
 import type { Place } from '#dashboard/model/places.js';
 
 export interface App {
@@ -14,6 +15,8 @@ export interface App {
   readonly link: WorkerLink;
   readonly dialect: Dialect;
   readonly catalog: Catalog;
+  /** Of measurements, for plots. */
+  readonly history: UsageHistory;
   readonly place: Place;
   /** Of the page's address; undefined: all namespaces. */
   readonly namespace: string | undefined;

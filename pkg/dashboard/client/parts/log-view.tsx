@@ -7,7 +7,7 @@ import { withQuery } from '#dashboard/live/requests.js';
 import { type LogLine, LogLines } from '#dashboard/model/log-lines.js';
 import type { PodObject } from '#dashboard/model/pods.js';
 import type { PodSelection } from '#dashboard/model/selectors.js';
-import { type Trouble, troubleFrom } from '#dashboard/model/trouble.js';
+import { RequestError, type Trouble, troubleFrom } from '#dashboard/model/trouble.js';
 
 /** Logs that are followed at once, lines that are held, and lines that are shown. */
 const maxLogs = 40;
@@ -15,6 +15,8 @@ const maxLines = 20_000;
 const maxShown = 1000;
 const tailLines = '200';
 const pauseMs = 100;
+/** After an interruption. */
+const againMs = 1000;
 const colours = 8;
 
 interface LogViewProps {
@@ -153,15 +155,32 @@ function useLogs(place: string, logs: readonly LogOf[], isPrevious: boolean) {
       const reader = new AbortController();
       const isAgain = [...readers.current.keys()].some((held) => held.startsWith(`${log.from} `));
       readers.current.set(key, reader);
+      const path = `${place}/${encodeURIComponent(log.pod)}/log`;
       const query = {
         ...{ container: log.container, timestamps: 'true', previous: isPrevious ? 'true' : undefined },
-        ...{ follow: isPrevious ? undefined : 'true', tailLines: isAgain ? undefined : tailLines },
+        follow: isPrevious ? undefined : 'true',
       };
-      const path = withQuery(`${place}/${encodeURIComponent(log.pod)}/log`, query);
       const read = async () => {
-        for await (const line of requests.lines(path, { signal: reader.signal })) {
-          if (line !== '') lines.add(log.from, line);
-          touch.current();
+        let last = '';
+        for (;;) {
+          const since = last === '' ? { tailLines: isAgain ? undefined : tailLines } : { sinceTime: last };
+          try {
+            for await (const line of requests.lines(withQuery(path, { ...query, ...since }), {
+              signal: reader.signal,
+            })) {
+              const time = line.slice(0, line.indexOf(' '));
+              // After an interruption the last second is read again.
+              if (line === '' || time <= last) continue;
+              last = time;
+              lines.add(log.from, line);
+              touch.current();
+            }
+            return;
+          } catch (error) {
+            const isLost = !(error instanceof RequestError) || error.code === 0;
+            if (!isLost || reader.signal.aborted) throw error;
+          }
+          await browserClock.sleep(againMs, reader.signal);
         }
       };
       read().catch((error: unknown) => {

@@ -60,24 +60,28 @@ export function groupsOf(catalog: Catalog, namespace: string | undefined): Navig
       return [{ text: pluralOf(kind), link, ...(key === undefined ? {} : { key }) }];
     }),
   }));
-  const cluster: Entry[] = [
-    ['', 'nodes', 'n'],
-    ['', 'namespaces'],
-    ['', 'events', 'e'],
-  ];
-  const clusterLinks = cluster.flatMap(([group, resource, key]) => {
-    const kind = catalog.wellKnown(group, resource);
-    return kind === undefined
-      ? []
-      : [{ text: pluralOf(kind), link: kindLink(kind, { namespace }), ...(key === undefined ? {} : { key }) }];
+  const page = (text: string, segments: readonly string[], key: string) => ({
+    text,
+    link: placeLink(segments, { namespace }),
+    key,
   });
+  const ofCluster = (resource: string, key?: string) => {
+    const kind = catalog.find('', resource);
+    if (kind === undefined) return [];
+    return [{ text: pluralOf(kind), link: kindLink(kind, { namespace }), ...(key === undefined ? {} : { key }) }];
+  };
   return [
     {
       title: 'Cluster',
       links: [
-        { text: 'Overview', link: placeLink([], { namespace }), key: 'o' },
-        ...clusterLinks,
-        { text: 'All kinds', link: placeLink(['kinds'], { namespace }), key: 'k' },
+        page('Overview', [], 'o'),
+        page('Map of nodes', ['nodes'], 'm'),
+        page('Topology', ['topology'], 't'),
+        page('Access', ['access'], 'a'),
+        ...ofCluster('nodes', 'n'),
+        ...ofCluster('namespaces'),
+        ...ofCluster('events', 'e'),
+        page('All kinds', ['kinds'], 'k'),
       ],
     },
     ...kindGroups,

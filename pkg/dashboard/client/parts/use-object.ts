@@ -1,8 +1,9 @@
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import { useApp } from '#dashboard/client/parts/app-context.js';
 import { useLive } from '#dashboard/client/parts/use-live.js';
+import type { ApiObject } from '#dashboard/model/api-object.js';
 import { apiVersionOf, collectionPath, type Kind, objectPath } from '#dashboard/model/catalog.js';
-import type { ApiObject, Liveness } from '#dashboard/model/messages.js';
+import type { Liveness } from '#dashboard/model/messages.js';
 import { type Trouble, troubleFrom } from '#dashboard/model/trouble.js';
 
 export interface ObjectState {

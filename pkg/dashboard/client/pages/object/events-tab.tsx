@@ -6,8 +6,8 @@ import { StatusText } from '#dashboard/client/parts/status.js';
 import { useLive } from '#dashboard/client/parts/use-live.js';
 import { useNow } from '#dashboard/client/parts/use-now.js';
 import { ageText } from '#dashboard/model/age.js';
+import type { ApiObject } from '#dashboard/model/api-object.js';
 import { type EventObject, seenMs, timesSeen } from '#dashboard/model/events.js';
-import type { ApiObject } from '#dashboard/model/messages.js';
 
 export function EventsTab({ kind, object }: TabProps) {
   return (

@@ -5,8 +5,8 @@ import type { TabProps } from '#dashboard/client/pages/object/tab.js';
 import { ScrollBox } from '#dashboard/client/parts/scroll-box.js';
 import { StatusText } from '#dashboard/client/parts/status.js';
 import { WhyPanel } from '#dashboard/client/parts/why-panel.js';
+import type { ApiObject } from '#dashboard/model/api-object.js';
 import { objectPath } from '#dashboard/model/catalog.js';
-import type { ApiObject } from '#dashboard/model/messages.js';
 import { isPod } from '#dashboard/model/pods.js';
 
 export function SummaryTab({ kind, object }: TabProps) {

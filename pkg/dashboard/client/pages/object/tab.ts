@@ -1,5 +1,5 @@
+import type { ApiObject } from '#dashboard/model/api-object.js';
 import type { Kind } from '#dashboard/model/catalog.js';
-import type { ApiObject } from '#dashboard/model/messages.js';
 
 /** What a view of one object gets. */
 export interface TabProps {

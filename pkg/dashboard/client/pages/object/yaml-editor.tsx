@@ -5,11 +5,11 @@ import { useApp } from '#dashboard/client/parts/app-context.js';
 import { DiffView } from '#dashboard/client/parts/diff-view.js';
 import { TroubleNotice } from '#dashboard/client/parts/notice.js';
 import { withQuery } from '#dashboard/live/requests.js';
+import type { ApiObject } from '#dashboard/model/api-object.js';
 import { type Kind, objectPath } from '#dashboard/model/catalog.js';
 import { type Conflict, conflictsOf } from '#dashboard/model/conflicts.js';
 import { type DiffLine, diffLines } from '#dashboard/model/diff.js';
 import { applyPatch, editableOf, fieldManager, removedFields } from '#dashboard/model/manifest.js';
-import type { ApiObject } from '#dashboard/model/messages.js';
 import { RequestError, type Trouble, troubleFrom } from '#dashboard/model/trouble.js';
 
 interface YamlEditorProps {
