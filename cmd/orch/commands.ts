@@ -1,6 +1,7 @@
 /** The commands of `orch`. Each module is loaded when its command runs. */
 import { orchDialect } from '#apimachinery/dialect.js';
 import { SetupError } from '#cluster/terminal/setup-error.js';
+import { nearNames } from '#daemon/options/near-names.js';
 import { OptionsError } from '#daemon/options/option.js';
 import { keepCompiled } from '#daemon/process/compile-cache.js';
 import type { GuardedProcess } from '#daemon/process/guarded-process.js';
@@ -111,7 +112,10 @@ export async function dispatch(commands: Commands, argv: readonly string[]): Pro
   }
   const command = Object.hasOwn(commands, name) ? commands[name] : undefined;
   if (command === undefined) {
-    process.stderr.write(`orch: unknown command "${name}"\n\n${helpOf(commands)}`);
+    const shown = Object.keys(commands).filter((each) => commands[each]?.usage !== undefined);
+    const near = nearNames(name, shown);
+    const hint = near.length === 0 ? '' : `, did you mean ${near.join(' or ')}?`;
+    process.stderr.write(`orch: unknown command "${name}"${hint}\n\n${helpOf(commands)}`);
     return 2;
   }
   try {
