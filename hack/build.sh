@@ -31,7 +31,8 @@ bundle() {
 for program in orch orchctl orch-apiserver orch-controller-manager orch-scheduler orch-proxy orch-ingress nodeagent orch-envtest; do
   bundle "dist/cmd/$program/main.js"
 done
-mapfile -t pages < <(hack/bundle-dashboard.sh)
+pages=$(hack/bundle-dashboard.sh)
+mapfile -t pages <<<"$pages"
 if find dist/bundle -name '*.js' -not -path 'dist/bundle/dashboard/*' -newer dist/build.json -print0 | LC_ALL=C xargs -0r grep -l $'[\xc4-\xff]'; then
   echo "characters outside of Latin-1: write those of regular expressions as escapes" >&2
   exit 1

@@ -181,6 +181,6 @@ t.test('the answers of docs/why.md', async (t) => {
 });
 
 t.test('a wrong name says what to do', async (t) => {
-  t.match((await cluster.ctl('why', 'widgets', 'a')).stderr, /no resource type "widgets"/);
+  t.match((await cluster.ctl('why', 'widgets', 'a')).stderr, /the server doesn't have a resource type "widgets"/);
   t.match((await cluster.ctl('why', 'pods')).stderr, /name one object: orchctl why TYPE NAME/);
 });

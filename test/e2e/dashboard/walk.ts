@@ -102,9 +102,14 @@ t.test('the keyboard goes everywhere', async (t) => {
   const open = await admin.open();
   const { page } = open;
   await page.getByRole('heading', { name: 'Overview' }).waitFor();
-  await page.keyboard.press('g');
-  await page.keyboard.press('d');
-  await page.getByRole('heading', { name: 'Deployments' }).waitFor();
+  // The keys lead to kinds once the page has read which there are, and the second key must follow the first soon.
+  await page.getByRole('link', { name: 'Deployments' }).first().waitFor();
+  const deployments = page.getByRole('heading', { name: 'Deployments' });
+  await eventually('g d leads to the deployments', async () => {
+    await page.keyboard.press('g');
+    await page.keyboard.press('d');
+    return deployments.isVisible();
+  });
   await page.keyboard.press('Control+k');
   await page.keyboard.type('stateful');
   await page.keyboard.press('Enter');

@@ -51,7 +51,7 @@ export async function schedulerExplains(t: Test, server: RunningApiServer, port:
   const explanation = JSON.parse(remote.stdout) as Explanation;
   t.match(explanation, { outcome: 'FitsNowhere', message: /Insufficient cpu/ });
   t.ok(explanation.remedies.length > 0);
-  t.match(await ctl(adminConfig, 'why', '--drain', 'a1', '--ask-scheduler'), { code: 2, stderr: /--ask-scheduler/ });
+  t.match(await ctl(adminConfig, 'why', '--drain', 'a1', '--ask-scheduler'), { code: 1, stderr: /--ask-scheduler/ });
 
   const configOf = async (name: string, token?: string) => {
     const path = join(folder, `${name}.conf`);
