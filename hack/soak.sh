@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Connects and disconnects clients of a cluster at random moments: `[--minutes N] [--seed N] [--separate] [--runtime NAME]`,
 # by default ten minutes on the best runtime of the machine. Prints the resources of the daemons each minute. Exits with 1 if
-# a daemon restarted or its resources grew. `--histories` instead adds and removes nodes, pods and schedulers for ten minutes.
+# a daemon restarted or its resources grew. `--histories` instead writes a hundred thousand
+# objects before watchers, then adds and removes nodes, pods and schedulers for ten minutes.
 # `--chaos` kills and stops agent, runtime and API server under pods of every kind for half an hour. `--faults` does all of
 # this in memory for ten minutes, with a runtime that gives wrong answers. `--workers` kills the API server's workers under
 # 200 watchers and 20,000 writes. `--floods` floods an API server in every way, by one user, 200 users and anonymous clients, for
@@ -12,6 +13,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 hack/build.sh
 if [ "${1:-}" = --histories ]; then
+  node dist/test/integration/apiserver/watch-history.test.js writes=100000
   HISTORY_SECONDS=600 exec node dist/test/integration/scheduler/histories.test.js
 fi
 if [ "${1:-}" = --chaos ]; then

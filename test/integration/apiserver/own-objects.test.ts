@@ -37,6 +37,8 @@ interface Variant {
   readonly sizes: readonly Lives[];
 }
 
+t.setTimeout(300_000);
+
 const gate = gateFor(everyCase);
 const cases = [...everyCase, customCase];
 /** Kinds of which no second object with the same contents can exist. */

@@ -1,5 +1,5 @@
 /**
- * Two hundred watchers and twenty thousand random writes through three servers, while servers are killed, stop and return,
+ * Two hundred watchers and thousands of random writes through three servers, while servers are killed, stop and return,
  * etcd is killed and returns, and history is compacted repeatedly. Each watcher must receive exactly etcd's history over all
  * its connections, and every acknowledged write must be in that history.
  *
@@ -14,7 +14,7 @@ import type { Report } from '#test/integration/apiserver/watch-history/scenario.
 const argument = (name: string, otherwise: number): number =>
   Number(process.argv.find((text) => text.startsWith(`${name}=`))?.slice(name.length + 1) ?? otherwise);
 
-const writes = argument('writes', 20_000);
+const writes = argument('writes', 8_000);
 const seed = argument('seed', Math.floor(Math.random() * 2 ** 31));
 
 const patienceMs = 3_600_000;
