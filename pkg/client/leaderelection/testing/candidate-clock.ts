@@ -1,6 +1,6 @@
 /** The clock of one simulated machine: it can be skewed and run too fast or too slow, and stops with its process. */
 import type { Cancellation } from '#apimachinery/cancellation.js';
-import type { Clock, Timer } from '#apimachinery/clock.js';
+import { type Clock, sleepWith, type Timer } from '#apimachinery/clock.js';
 
 export interface CandidateClockOptions {
   /** True time. */
@@ -48,16 +48,7 @@ export class CandidateClock implements Clock {
   }
 
   sleep(ms: number, signal?: Cancellation): Promise<void> {
-    return new Promise((resolve) => {
-      if (signal?.aborted) return resolve();
-      const finish = () => {
-        timer.cancel();
-        signal?.removeEventListener('abort', finish);
-        resolve();
-      };
-      const timer = this.setTimer(finish, ms);
-      signal?.addEventListener('abort', finish, { once: true });
-    });
+    return sleepWith(this.setTimer.bind(this), ms, signal);
   }
 
   /** Stops the process: no timer fires and no response is read until `resume`. */
