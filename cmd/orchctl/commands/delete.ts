@@ -5,8 +5,14 @@ import { objectPath, withQuery } from '#cmd/orchctl/api/api.js';
 import { parseTargets, type ServedResource } from '#cmd/orchctl/api/resources.js';
 import type { Command, Invocation } from '#cmd/orchctl/commands/command.js';
 import { readManifests } from '#cmd/orchctl/commands/manifests.js';
-import { allNamespacesOption, dryRunOption, filenameOptions, selectorOptions } from '#cmd/orchctl/commands/options.js';
-import { scopeOf, sharperError } from '#cmd/orchctl/commands/selection.js';
+import { dryRunOption, objectsOptions } from '#cmd/orchctl/commands/options.js';
+import {
+  nameOfAllNamespaces,
+  namesWithSelector,
+  refuseArguments,
+  scopeOf,
+  sharperError,
+} from '#cmd/orchctl/commands/selection.js';
 import { type DryRun, dryRunOf, withSource } from '#cmd/orchctl/commands/writing.js';
 import { CommandError, throwAll } from '#cmd/orchctl/terminal/errors.js';
 import type { Values } from '#cmd/orchctl/terminal/values.js';
@@ -26,11 +32,8 @@ export const deleteCommand: Command = {
   examples: ['orchctl delete -f examples/', 'orchctl delete pod web-0', 'orchctl delete pods -l app=web --wait=false'],
   completes: 'objects',
   options: {
-    ...filenameOptions,
-    ...selectorOptions,
-    ...allNamespacesOption,
+    ...objectsOptions,
     ...dryRunOption,
-    all: { type: 'bool', section: 'Selection', meaning: 'All objects of the type in the namespace.' },
     'grace-period': {
       type: 'int',
       default: -1,
@@ -145,11 +148,7 @@ async function victimsOf(invocation: Invocation): Promise<{ victims: Victim[]; e
   const { api, values, args, namespace } = invocation;
   const catalog = await api.catalog();
   if (values.strings('filename').length > 0) {
-    if (args.length > 0) {
-      throw new CommandError(
-        'when paths, URLs, or stdin is provided as input, you may not specify resource arguments as well',
-      );
-    }
+    refuseArguments(args);
     const manifests = await readManifests(invocation, catalog);
     return { victims: manifests.map((each) => ({ ...each, name: each.object.metadata.name ?? '' })), errors: [] };
   }
@@ -162,17 +161,13 @@ async function victimsOf(invocation: Invocation): Promise<{ victims: Victim[]; e
       throw new CommandError('resource(s) were provided, but no name was specified');
     }
     if (names.length > 0 && selects) {
-      throw new CommandError(
-        args.some((arg) => arg.includes('/'))
-          ? 'selectors and the all flag cannot be used when passing resource/name arguments'
-          : 'name cannot be provided when a selector is specified',
-      );
+      throw namesWithSelector(args);
     }
     const everywhere = values.bool('all-namespaces');
     const scope = resource.namespaced && !everywhere ? { namespace } : {};
     if (names.length > 0) {
       if (everywhere && resource.namespaced) {
-        throw new CommandError('a resource cannot be retrieved by name across all namespaces');
+        throw nameOfAllNamespaces();
       }
       victims.push(
         ...names.map((name) => ({ resource, name, namespace: resource.namespaced ? namespace : undefined })),

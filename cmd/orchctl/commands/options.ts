@@ -77,6 +77,18 @@ export const filenameOptions = {
   recursive: { type: 'bool', shorthand: 'R', section: 'Selection', meaning: 'Also read the folders in folders.' },
 } as const satisfies OptionTable;
 
+export const allOption = {
+  all: { type: 'bool', section: 'Selection', meaning: 'All objects of the types in the namespace.' },
+} as const satisfies OptionTable;
+
+/** Options of commands that take objects of any number from files, by names or by selectors. */
+export const objectsOptions = {
+  ...filenameOptions,
+  ...selectorOptions,
+  ...allNamespacesOption,
+  ...allOption,
+} as const satisfies OptionTable;
+
 export const chunkOption = {
   'chunk-size': {
     type: 'int',
@@ -106,5 +118,12 @@ export function managerOption(manager: string) {
       section: 'Writing',
       meaning: 'Name of the manager of the fields that are written.',
     },
+  } as const satisfies OptionTable;
+}
+
+/** @param port The default. */
+export function portOption(port: number, meaning: string) {
+  return {
+    port: { type: 'int', shorthand: 'p', default: port, min: 0, section: 'Listening', meaning },
   } as const satisfies OptionTable;
 }

@@ -6,6 +6,7 @@ import { aborted } from '#apimachinery/async/abort.js';
 import { messageOf } from '#apimachinery/errors/message.js';
 import { hostPort } from '#apimachinery/net/host-port.js';
 import type { Command } from '#cmd/orchctl/commands/command.js';
+import { portOption } from '#cmd/orchctl/commands/options.js';
 import { filterDefaults, requestFilter } from '#cmd/orchctl/proxy/api-proxy.js';
 import { CommandError, UsageError } from '#cmd/orchctl/terminal/errors.js';
 import type { Values } from '#cmd/orchctl/terminal/values.js';
@@ -59,14 +60,7 @@ export const proxy: Command = {
     'orchctl proxy --www=./pages --www-prefix=/static/',
   ],
   options: {
-    port: {
-      type: 'int',
-      shorthand: 'p',
-      default: defaultPort,
-      min: 0,
-      section: 'Listening',
-      meaning: 'Port to listen on; 0: any free one, which is printed.',
-    },
+    ...portOption(defaultPort, 'Port to listen on; 0: any free one, which is printed.'),
     address: { type: 'string', default: '127.0.0.1', section: 'Listening', meaning: 'Address to listen on.' },
     'unix-socket': {
       type: 'string',

@@ -37,11 +37,7 @@ export interface SelectionSettings {
 export async function select(invocation: Invocation, settings: SelectionSettings = {}): Promise<Selected> {
   const { args = invocation.args } = settings;
   if (invocation.values.strings('filename').length === 0) return selectByArguments(invocation, args, settings);
-  if (args.length > 0) {
-    throw new CommandError(
-      'when paths, URLs, or stdin is provided as input, you may not specify resource arguments as well',
-    );
-  }
+  refuseArguments(args);
   return selectFiles(invocation, settings);
 }
 
@@ -67,12 +63,7 @@ async function selectByArguments(
   const selects = labelSelector !== undefined || fieldSelector !== undefined || values.bool('all');
   const names = targets.some((target) => target.names.length > 0);
   if (names && selects) {
-    const combined = args.some((arg) => arg.includes('/'));
-    throw new CommandError(
-      combined
-        ? 'selectors and the all flag cannot be used when passing resource/name arguments'
-        : 'name cannot be provided when a selector is specified',
-    );
+    throw namesWithSelector(args);
   }
   if (!names) {
     if (!selects && !typeIsEnough) throw new CommandError('resource(s) were provided, but no name was specified');
@@ -93,7 +84,7 @@ async function selectByArguments(
   }
   const places = targets.flatMap(({ resource, names: each }) => {
     if (everywhere && resource.namespaced) {
-      throw new CommandError('a resource cannot be retrieved by name across all namespaces');
+      throw nameOfAllNamespaces();
     }
     return each.map((name) => ({ resource, name, namespace: resource.namespaced ? namespace : undefined }));
   });
@@ -157,4 +148,26 @@ export async function sharperError(
 
 export function scopeOf(namespace: string | undefined): Scope {
   return namespace === undefined ? {} : { namespace };
+}
+
+/** Refuses arguments of a command that reads its objects from files. */
+export function refuseArguments(args: readonly string[]): void {
+  if (args.length === 0) return;
+  throw new CommandError(
+    'when paths, URLs, or stdin is provided as input, you may not specify resource arguments as well',
+  );
+}
+
+/** The refusal of names beside a selector or --all. */
+export function namesWithSelector(args: readonly string[]): CommandError {
+  return new CommandError(
+    args.some((arg) => arg.includes('/'))
+      ? 'selectors and the all flag cannot be used when passing resource/name arguments'
+      : 'name cannot be provided when a selector is specified',
+  );
+}
+
+/** The refusal of the name of a namespaced object with --all-namespaces. */
+export function nameOfAllNamespaces(): CommandError {
+  return new CommandError('a resource cannot be retrieved by name across all namespaces');
 }

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { aborted } from '#apimachinery/async/abort.js';
 import type { Command } from '#cmd/orchctl/commands/command.js';
+import { portOption } from '#cmd/orchctl/commands/options.js';
 
 const defaultPort = 7724;
 
@@ -10,14 +11,10 @@ export const ui: Command = {
   summary: 'Show the cluster in the browser, with the credentials of the client configuration',
   examples: ['orchctl ui', 'orchctl ui --port=0 --no-open', 'orchctl ui --context=production'],
   options: {
-    port: {
-      type: 'int',
-      shorthand: 'p',
-      default: defaultPort,
-      min: 0,
-      section: 'Listening',
-      meaning: 'Port of this machine to listen on; 0: any free one. Another one is taken if the default one is in use.',
-    },
+    ...portOption(
+      defaultPort,
+      'Port of this machine to listen on; 0: any free one. Another one is taken if the default one is in use.',
+    ),
     'no-open': { type: 'bool', section: 'Listening', meaning: 'Print the link without opening a browser.' },
   },
   async run({ api, clock, err, out, signal, values, namespace }) {

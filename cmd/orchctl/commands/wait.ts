@@ -2,7 +2,7 @@
 import { isNotFound } from '#apimachinery/errors/status.js';
 import type { ApiObject } from '#client/client.js';
 import type { Command, Invocation } from '#cmd/orchctl/commands/command.js';
-import { allNamespacesOption, filenameOptions, selectorOptions } from '#cmd/orchctl/commands/options.js';
+import { objectsOptions } from '#cmd/orchctl/commands/options.js';
 import { type Info, scopeOf, select } from '#cmd/orchctl/commands/selection.js';
 import { resultPrinter } from '#cmd/orchctl/commands/writing.js';
 import { printOptions } from '#cmd/orchctl/print/formats.js';
@@ -26,11 +26,8 @@ export const wait: Command = {
   ],
   completes: 'objects',
   options: {
-    ...filenameOptions,
-    ...selectorOptions,
-    ...allNamespacesOption,
+    ...objectsOptions,
     ...printOptions,
-    all: { type: 'bool', section: 'Selection', meaning: 'All objects of the types in the namespace.' },
     for: { type: 'string', section: 'Waiting', meaning: 'delete, condition=NAME[=VALUE] or jsonpath={PATH}=VALUE.' },
     timeout: {
       type: 'duration',

@@ -2,15 +2,15 @@
 import type { ApiObject } from '#client/client.js';
 import { applyThere } from '#cmd/orchctl/commands/apply/server-side.js';
 import { applyHere } from '#cmd/orchctl/commands/apply/three-way.js';
+import { checkedManifests, manifestOptions } from '#cmd/orchctl/commands/checked-manifests.js';
 import type { Command, Invocation } from '#cmd/orchctl/commands/command.js';
-import { type Manifest, readManifests } from '#cmd/orchctl/commands/manifests.js';
+import type { Manifest } from '#cmd/orchctl/commands/manifests.js';
 import { matchesSelector } from '#cmd/orchctl/commands/matching.js';
-import { dryRunOption, filenameOptions, labelSelectorOption } from '#cmd/orchctl/commands/options.js';
 import { dryRunOf, resultPrinter } from '#cmd/orchctl/commands/writing.js';
-import { isForPeople, objectPrinter, printOptions } from '#cmd/orchctl/print/formats.js';
+import { isForPeople, objectPrinter } from '#cmd/orchctl/print/formats.js';
 import { asList, withoutManagedFields } from '#cmd/orchctl/print/object.js';
 import { CommandError, throwAll, UsageError } from '#cmd/orchctl/terminal/errors.js';
-import { directiveOf, validateManifests, validateOption } from '#cmd/orchctl/validation/validate.js';
+import { directiveOf } from '#cmd/orchctl/validation/validate.js';
 
 export const apply: Command = {
   name: 'apply',
@@ -23,11 +23,7 @@ export const apply: Command = {
     'orchctl apply --prune -l app=web -f web/',
   ],
   options: {
-    ...filenameOptions,
-    ...labelSelectorOption,
-    ...printOptions,
-    ...validateOption,
-    ...dryRunOption,
+    ...manifestOptions,
     'server-side': {
       type: 'bool',
       section: 'Writing',
@@ -72,20 +68,14 @@ export const apply: Command = {
     },
   },
   async run(invocation) {
-    const { api, err, values } = invocation;
+    const { api, values } = invocation;
     check(invocation);
     const directive = directiveOf(values.string('validate') ?? 'strict');
     const dryRun = dryRunOf(values);
     const serverSide = values.bool('server-side');
     const catalog = await api.catalog();
-    const manifests = (await readManifests(invocation, catalog)).filter(({ object }) =>
-      matchesSelector(object, values.bool('prune') ? undefined : values.string('selector')),
-    );
-    await validateManifests(manifests, {
-      directive,
-      document: () => api.openAPI(),
-      warn: (text) => err.write(`${text}\n`),
-    });
+    const selector = values.bool('prune') ? undefined : values.string('selector');
+    const manifests = await checkedManifests(invocation, directive, ({ object }) => matchesSelector(object, selector));
     if (manifests.length === 0) throw new CommandError('no objects passed to apply');
     const print = await resultPrinter(invocation, dryRun);
     const isShort = isForPeople(values) || values.string('output') === 'name';

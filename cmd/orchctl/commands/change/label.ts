@@ -4,13 +4,7 @@ import type { ApiObject } from '#client/client.js';
 import { splitArguments } from '#cmd/orchctl/commands/change/pairs.js';
 import { sendPatch } from '#cmd/orchctl/commands/change/patching.js';
 import type { Command, Invocation } from '#cmd/orchctl/commands/command.js';
-import {
-  allNamespacesOption,
-  dryRunOption,
-  filenameOptions,
-  managerOption,
-  selectorOptions,
-} from '#cmd/orchctl/commands/options.js';
+import { dryRunOption, managerOption, objectsOptions } from '#cmd/orchctl/commands/options.js';
 import { type Info, select } from '#cmd/orchctl/commands/selection.js';
 import { dryRunOf, resultPrinter } from '#cmd/orchctl/commands/writing.js';
 import { printOptions } from '#cmd/orchctl/print/formats.js';
@@ -61,13 +55,10 @@ function metadataCommand({ member, name, noun, summary, examples }: Words): Comm
     examples,
     completes: 'objects',
     options: {
-      ...filenameOptions,
-      ...selectorOptions,
-      ...allNamespacesOption,
+      ...objectsOptions,
       ...printOptions,
       ...dryRunOption,
       ...managerOption(`orchctl-${name}`),
-      all: { type: 'bool', section: 'Selection', meaning: 'All objects of the type in the namespace.' },
       overwrite: { type: 'bool', section: 'Writing', meaning: `Replace ${noun}s that have another value.` },
       list: { type: 'bool', section: 'Output', meaning: `Print the ${noun}s.` },
       local: { type: 'bool', section: 'Writing', meaning: 'Change and print the objects of the files only.' },

@@ -3,15 +3,16 @@ import { isNotFound } from '#apimachinery/errors/status.js';
 import type { ApiObject } from '#client/client.js';
 import { collectionPath, objectPath, withQuery } from '#cmd/orchctl/api/api.js';
 import { withAppliedAnnotation } from '#cmd/orchctl/commands/applied.js';
+import { checkedManifests } from '#cmd/orchctl/commands/checked-manifests.js';
 import type { Command, Invocation } from '#cmd/orchctl/commands/command.js';
 import { saveConfigOption } from '#cmd/orchctl/commands/create/builder.js';
-import { type Manifest, readManifests } from '#cmd/orchctl/commands/manifests.js';
+import type { Manifest } from '#cmd/orchctl/commands/manifests.js';
 import { dryRunOption, filenameOptions, managerOption } from '#cmd/orchctl/commands/options.js';
 import { scopeOf } from '#cmd/orchctl/commands/selection.js';
 import { dryRunOf, resultPrinter, withSource, writeQuery } from '#cmd/orchctl/commands/writing.js';
 import { printOptions } from '#cmd/orchctl/print/formats.js';
 import { CommandError, throwAll } from '#cmd/orchctl/terminal/errors.js';
-import { directiveOf, validateManifests, validateOption } from '#cmd/orchctl/validation/validate.js';
+import { directiveOf, validateOption } from '#cmd/orchctl/validation/validate.js';
 
 export const replace: Command = {
   name: 'replace',
@@ -39,7 +40,7 @@ export const replace: Command = {
     },
   },
   async run(invocation) {
-    const { api, err, values } = invocation;
+    const { api, values } = invocation;
     const directive = directiveOf(values.string('validate') ?? 'strict');
     const dryRun = dryRunOf(values);
     if (values.number('grace-period') >= 0 && !values.bool('force')) {
@@ -48,12 +49,7 @@ export const replace: Command = {
     if (values.number('timeout') !== 0 && !values.bool('force')) {
       throw new CommandError('--timeout must have --force specified');
     }
-    const manifests = await readManifests(invocation, await api.catalog());
-    await validateManifests(manifests, {
-      directive,
-      document: () => api.openAPI(),
-      warn: (text) => err.write(`${text}\n`),
-    });
+    const manifests = await checkedManifests(invocation, directive);
     const print = await resultPrinter(invocation, dryRun);
     const failures: unknown[] = [];
     for (const manifest of manifests) {

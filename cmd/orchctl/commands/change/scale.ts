@@ -2,7 +2,7 @@
 import type { ApiObject } from '#client/client.js';
 import { objectPath, withQuery } from '#cmd/orchctl/api/api.js';
 import type { Command, Invocation } from '#cmd/orchctl/commands/command.js';
-import { dryRunOption, filenameOptions, labelSelectorOption } from '#cmd/orchctl/commands/options.js';
+import { allOption, dryRunOption, filenameOptions, labelSelectorOption } from '#cmd/orchctl/commands/options.js';
 import { type Info, scopeOf, select } from '#cmd/orchctl/commands/selection.js';
 import { type DryRun, dryRunOf, resultPrinter } from '#cmd/orchctl/commands/writing.js';
 import { printOptions } from '#cmd/orchctl/print/formats.js';
@@ -26,7 +26,7 @@ export const scale: Command = {
     ...labelSelectorOption,
     ...printOptions,
     ...dryRunOption,
-    all: { type: 'bool', section: 'Selection', meaning: 'All objects of the type in the namespace.' },
+    ...allOption,
     replicas: { type: 'int', default: -1, section: 'Scaling', meaning: 'The number of replicas.' },
     'current-replicas': {
       type: 'int',

@@ -2,16 +2,15 @@
 import type { ApiObject } from '#client/client.js';
 import { collectionPath, withQuery } from '#cmd/orchctl/api/api.js';
 import { withAppliedAnnotation } from '#cmd/orchctl/commands/applied.js';
+import { checkedManifests, manifestOptions } from '#cmd/orchctl/commands/checked-manifests.js';
 import type { Command, Invocation } from '#cmd/orchctl/commands/command.js';
 import { fieldManager, saveConfigOption } from '#cmd/orchctl/commands/create/builder.js';
 import { commandHelp } from '#cmd/orchctl/commands/help.js';
-import { readManifests } from '#cmd/orchctl/commands/manifests.js';
 import { matchesSelector } from '#cmd/orchctl/commands/matching.js';
-import { dryRunOption, filenameOptions, labelSelectorOption, managerOption } from '#cmd/orchctl/commands/options.js';
+import { managerOption } from '#cmd/orchctl/commands/options.js';
 import { dryRunOf, resultPrinter, withSource, writeQuery } from '#cmd/orchctl/commands/writing.js';
-import { printOptions } from '#cmd/orchctl/print/formats.js';
 import { CommandError, SilentExit, throwAll, UsageError } from '#cmd/orchctl/terminal/errors.js';
-import { directiveOf, validateManifests, validateOption } from '#cmd/orchctl/validation/validate.js';
+import { directiveOf } from '#cmd/orchctl/validation/validate.js';
 
 const workloads = () => import('#cmd/orchctl/commands/create/workloads.js');
 const config = () => import('#cmd/orchctl/commands/create/config.js');
@@ -77,11 +76,7 @@ export const create: Command = {
     },
   ],
   options: {
-    ...filenameOptions,
-    ...labelSelectorOption,
-    ...printOptions,
-    ...validateOption,
-    ...dryRunOption,
+    ...manifestOptions,
     ...managerOption(fieldManager),
     ...saveConfigOption,
   },
@@ -99,12 +94,7 @@ async function createFromFiles(invocation: Invocation): Promise<number> {
   if (args.length > 0) throw new UsageError(`unknown command ${JSON.stringify(args.join(' '))}`);
   const directive = directiveOf(values.string('validate') ?? 'strict');
   const dryRun = dryRunOf(values);
-  const manifests = await readManifests(invocation, await api.catalog());
-  await validateManifests(manifests, {
-    directive,
-    document: () => api.openAPI(),
-    warn: (text) => err.write(`${text}\n`),
-  });
+  const manifests = await checkedManifests(invocation, directive);
   const print = await resultPrinter(invocation, dryRun);
   const errors: unknown[] = [];
   let count = 0;

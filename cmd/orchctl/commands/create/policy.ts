@@ -1,7 +1,7 @@
 /** `create quota`, `poddisruptionbudget` and `priorityclass`. */
-import { canonicalQuantity, isQuantity } from '#apimachinery/quantity.js';
 import { parseLabelSelector } from '#apimachinery/selectors/label-parser.js';
 import type { ApiObject } from '#client/client.js';
+import { parseAmounts } from '#cmd/orchctl/commands/amounts.js';
 import { builderCommand, dialectOf, newMetadata } from '#cmd/orchctl/commands/create/builder.js';
 import { selectorObject } from '#cmd/orchctl/commands/create/selector-object.js';
 import { CommandError } from '#cmd/orchctl/terminal/errors.js';
@@ -33,20 +33,8 @@ export const quota = builderCommand({
 });
 
 function limitsOf(text: string): Record<string, string> | undefined {
-  if (text === '') return undefined;
-  const pairs = text.split(',').map((part): [string, string] => {
-    const [name, amount, more] = part.split('=');
-    if (name === undefined || amount === undefined || more !== undefined) {
-      throw new CommandError(`Invalid argument syntax ${part}, expected <resource>=<value>`);
-    }
-    if (!isQuantity(amount)) {
-      throw new CommandError(
-        "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'",
-      );
-    }
-    return [name, canonicalQuantity(amount)];
-  });
-  return Object.fromEntries(pairs.sort(([a], [b]) => (a < b ? -1 : 1)));
+  const pairs = parseAmounts(text, 'Invalid');
+  return pairs && Object.fromEntries(pairs.sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 
 export const poddisruptionbudget = builderCommand({

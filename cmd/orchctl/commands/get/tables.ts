@@ -4,10 +4,17 @@ import { parseTargets, type ServedResource, type Target } from '#cmd/orchctl/api
 import { asTable, type Table, type TableRow } from '#cmd/orchctl/api/table.js';
 import type { Invocation } from '#cmd/orchctl/commands/command.js';
 import { readManifests } from '#cmd/orchctl/commands/manifests.js';
-import { limitOf, scopeOf, sharperError } from '#cmd/orchctl/commands/selection.js';
+import {
+  limitOf,
+  nameOfAllNamespaces,
+  namesWithSelector,
+  refuseArguments,
+  scopeOf,
+  sharperError,
+} from '#cmd/orchctl/commands/selection.js';
 import { sortedBy } from '#cmd/orchctl/print/sort.js';
 import { type TableOptions, TablePrinter } from '#cmd/orchctl/print/table.js';
-import { CommandError, throwAll } from '#cmd/orchctl/terminal/errors.js';
+import { throwAll } from '#cmd/orchctl/terminal/errors.js';
 
 /** A table of one type, or of one object of it. */
 interface Part {
@@ -48,25 +55,17 @@ export async function tableTargets(invocation: Invocation): Promise<TableTarget[
   const { api, args, namespace, values } = invocation;
   const catalog = await api.catalog();
   if (values.strings('filename').length > 0) {
-    if (args.length > 0) {
-      throw new CommandError(
-        'when paths, URLs, or stdin is provided as input, you may not specify resource arguments as well',
-      );
-    }
+    refuseArguments(args);
     const manifests = await readManifests(invocation, catalog);
     return manifests.map((each) => ({ ...each, names: [each.object.metadata.name ?? ''] }));
   }
   const selects = values.isSet('selector') || values.isSet('field-selector');
   return parseTargets(catalog, args).map(({ resource, names }) => {
     if (names.length > 0 && selects) {
-      throw new CommandError(
-        args.some((arg) => arg.includes('/'))
-          ? 'selectors and the all flag cannot be used when passing resource/name arguments'
-          : 'name cannot be provided when a selector is specified',
-      );
+      throw namesWithSelector(args);
     }
     if (values.bool('all-namespaces') && resource.namespaced) {
-      if (names.length > 0) throw new CommandError('a resource cannot be retrieved by name across all namespaces');
+      if (names.length > 0) throw nameOfAllNamespaces();
       return { resource, names, namespace: undefined };
     }
     return { resource, names, namespace: resource.namespaced ? namespace : undefined };

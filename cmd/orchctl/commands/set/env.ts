@@ -6,7 +6,12 @@ import type { ApiObject } from '#client/client.js';
 import { splitArguments } from '#cmd/orchctl/commands/change/pairs.js';
 import type { Command, Invocation } from '#cmd/orchctl/commands/command.js';
 import { select } from '#cmd/orchctl/commands/selection.js';
-import { changeTemplates, selectContainers, templateOptions } from '#cmd/orchctl/commands/set/pod-templates.js';
+import {
+  changeTemplates,
+  containersLike,
+  containersOption,
+  templateOptions,
+} from '#cmd/orchctl/commands/set/pod-templates.js';
 import { CommandError } from '#cmd/orchctl/terminal/errors.js';
 
 type Variable = Draft<EnvVar>;
@@ -24,13 +29,7 @@ export const env: Command = {
   completes: 'objects',
   options: {
     ...templateOptions,
-    containers: {
-      type: 'string',
-      shorthand: 'c',
-      default: '*',
-      section: 'Selection',
-      meaning: 'Containers to change; may have *.',
-    },
+    ...containersOption,
     env: { type: 'stringArray', shorthand: 'e', section: 'Content', meaning: 'NAME=VALUE; may be repeated.' },
     from: {
       type: 'string',
@@ -72,10 +71,7 @@ export const env: Command = {
       verb: 'env updated',
       failure: 'failed to patch env update to pod template: ',
       change(spec, { object, name }) {
-        const chosen = [
-          ...selectContainers(spec.containers, pattern),
-          ...selectContainers(spec.initContainers, pattern),
-        ];
+        const chosen = containersLike(spec, pattern);
         if (chosen.length === 0) {
           err.write(
             `warning: ${object.kind ?? ''}/${name} does not have any containers matching ${JSON.stringify(pattern)}\n`,

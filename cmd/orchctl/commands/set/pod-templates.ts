@@ -1,5 +1,5 @@
 /** Changes of the pods in objects: those of templates, and pods themselves. */
-import type { PodSpec } from '#api/core/v1/types.gen.js';
+import type { Container, PodSpec } from '#api/core/v1/types.gen.js';
 import { isJsonObject, type JsonObject } from '#apimachinery/codec/json/walk.js';
 import { copyJson } from '#apimachinery/collections/copy.js';
 import type { Draft } from '#apimachinery/draft.js';
@@ -8,7 +8,13 @@ import { type MergeRules, strategicDiff } from '#apimachinery/patch/strategic-di
 import type { ApiObject } from '#client/client.js';
 import { sendPatch } from '#cmd/orchctl/commands/change/patching.js';
 import type { Invocation } from '#cmd/orchctl/commands/command.js';
-import { dryRunOption, filenameOptions, labelSelectorOption, managerOption } from '#cmd/orchctl/commands/options.js';
+import {
+  allOption,
+  dryRunOption,
+  filenameOptions,
+  labelSelectorOption,
+  managerOption,
+} from '#cmd/orchctl/commands/options.js';
 import { type Info, select } from '#cmd/orchctl/commands/selection.js';
 import { dryRunOf, resultPrinter } from '#cmd/orchctl/commands/writing.js';
 import { printOptions } from '#cmd/orchctl/print/formats.js';
@@ -21,8 +27,18 @@ export const templateOptions = {
   ...printOptions,
   ...dryRunOption,
   ...managerOption('orchctl-set'),
-  all: { type: 'bool', section: 'Selection', meaning: 'All objects of the types in the namespace.' },
+  ...allOption,
   local: { type: 'bool', section: 'Writing', meaning: 'Change and print the objects of the files only.' },
+} as const satisfies OptionTable;
+
+export const containersOption = {
+  containers: {
+    type: 'string',
+    shorthand: 'c',
+    default: '*',
+    section: 'Selection',
+    meaning: 'Containers to change; may have *.',
+  },
 } as const satisfies OptionTable;
 
 export interface TemplateChange {
@@ -109,17 +125,15 @@ function specIn(object: JsonObject): JsonObject | undefined {
   return isJsonObject(value) && Array.isArray(value['containers']) ? value : undefined;
 }
 
-/** Containers whose names match a pattern with `*`. */
-export function selectContainers<T extends { name: string }>(
-  containers: readonly T[] | undefined,
-  pattern: string,
-): T[] {
-  if (pattern === '*') return [...(containers ?? [])];
+/** The containers, and then the init containers, whose names match a pattern with `*`. */
+export function containersLike(spec: Draft<PodSpec>, pattern: string): Draft<Container>[] {
   const expression = new RegExp(
     `^${pattern
       .split('*')
       .map((part) => part.replaceAll(/[.+?^${}()|[\]\\]/g, '\\$&'))
       .join('.*')}$`,
   );
-  return (containers ?? []).filter(({ name }) => expression.test(name));
+  return [...(spec.containers ?? []), ...(spec.initContainers ?? [])].filter(
+    ({ name }) => pattern === '*' || expression.test(name),
+  );
 }

@@ -1,7 +1,12 @@
 /** `set resources`: requests and limits of containers. */
-import { canonicalQuantity, isQuantity } from '#apimachinery/quantity.js';
+import { parseAmounts } from '#cmd/orchctl/commands/amounts.js';
 import type { Command } from '#cmd/orchctl/commands/command.js';
-import { changeTemplates, selectContainers, templateOptions } from '#cmd/orchctl/commands/set/pod-templates.js';
+import {
+  changeTemplates,
+  containersLike,
+  containersOption,
+  templateOptions,
+} from '#cmd/orchctl/commands/set/pod-templates.js';
 import { CommandError } from '#cmd/orchctl/terminal/errors.js';
 
 export const resources: Command = {
@@ -12,13 +17,7 @@ export const resources: Command = {
   completes: 'objects',
   options: {
     ...templateOptions,
-    containers: {
-      type: 'string',
-      shorthand: 'c',
-      default: '*',
-      section: 'Selection',
-      meaning: 'Containers to change; may have *.',
-    },
+    ...containersOption,
     limits: { type: 'string', section: 'Content', meaning: 'Limits, such as cpu=100m,memory=256Mi.' },
     requests: { type: 'string', section: 'Content', meaning: 'Requests, such as cpu=100m,memory=256Mi.' },
   },
@@ -38,10 +37,7 @@ export const resources: Command = {
       verb: 'resource requirements updated',
       failure: 'failed to patch resources update to pod template ',
       change(spec) {
-        const chosen = [
-          ...selectContainers(spec.containers, pattern),
-          ...selectContainers(spec.initContainers, pattern),
-        ];
+        const chosen = containersLike(spec, pattern);
         if (chosen.length === 0) throw new CommandError(`unable to find container named ${pattern}`);
         for (const container of chosen) {
           const present = container.resources ?? {};
@@ -57,19 +53,6 @@ export const resources: Command = {
 };
 
 function amounts(text: string): Record<string, string> | undefined {
-  if (text === '') return undefined;
-  return Object.fromEntries(
-    text.split(',').map((part) => {
-      const [name, amount, more] = part.split('=');
-      if (name === undefined || amount === undefined || more !== undefined) {
-        throw new CommandError(`invalid argument syntax ${part}, expected <resource>=<value>`);
-      }
-      if (!isQuantity(amount)) {
-        throw new CommandError(
-          "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'",
-        );
-      }
-      return [name, canonicalQuantity(amount)];
-    }),
-  );
+  const pairs = parseAmounts(text, 'invalid');
+  return pairs && Object.fromEntries(pairs);
 }
