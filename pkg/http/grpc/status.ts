@@ -1,4 +1,4 @@
-/** Status codes of gRPC, and an error with one. */
+/** Status codes of gRPC, an error with one, and the text beside them. */
 
 /** The status codes used here. */
 export const grpcStatus = {
@@ -10,6 +10,7 @@ export const grpcStatus = {
   NOT_FOUND: 5,
   PERMISSION_DENIED: 7,
   RESOURCE_EXHAUSTED: 8,
+  FAILED_PRECONDITION: 9,
   OUT_OF_RANGE: 11,
   UNIMPLEMENTED: 12,
   INTERNAL: 13,
@@ -55,4 +56,11 @@ export function decodeMessage(text: string): string {
   } catch {
     return text;
   }
+}
+
+/** A text as `grpc-message`: all but printable characters of ASCII is percent-encoded, and the percent sign itself. */
+export function encodeMessage(text: string): string {
+  return text.replace(/[^\x20-\x24\x26-\x7e]/gu, (character) =>
+    [...Buffer.from(character)].map((byte) => `%${byte.toString(16).toUpperCase().padStart(2, '0')}`).join(''),
+  );
 }

@@ -1,6 +1,8 @@
 /** One gRPC call on the server's side: reads its request and sends its responses (gRPC over HTTP/2). */
 import { status } from '@grpc/grpc-js';
 import { messageOf } from '#apimachinery/errors/message.js';
+import { frameMessage, prefixBytes } from '#http/grpc/frames.js';
+import { encodeMessage } from '#http/grpc/status.js';
 import { encodeHeaders, type HeaderField } from '#http/http2/hpack.js';
 import type { ServerStream, ServerStreamHandler } from '#http/http2/server-stream.js';
 import { CallError } from '#nodeagent/grpc/call-error.js';
@@ -15,7 +17,6 @@ export interface ServerMethod {
 
 /** Requests of plugins have some hundred bytes; those of tests some thousand. */
 const maxRequestBytes = 256 * 1024;
-const prefixBytes = 5;
 const head: readonly HeaderField[] = [
   [':status', '200'],
   ['content-type', 'application/grpc'],
@@ -86,9 +87,7 @@ export class ServerCall implements ServerStreamHandler {
   async #send(message: Buffer): Promise<void> {
     if (!this.#hasHead) this.#stream.head(encodeHeaders(head));
     this.#hasHead = true;
-    const prefix = Buffer.alloc(prefixBytes);
-    prefix.writeUInt32BE(message.length, 1);
-    if (this.#stream.write(Buffer.concat([prefix, message]))) return;
+    if (this.#stream.write(frameMessage(message))) return;
     await new Promise<void>((resolve) => {
       this.#onDrained = resolve;
     });
@@ -123,13 +122,5 @@ function errorFields(error: unknown): HeaderField[] {
 
 function statusFields(code: status, message: string): HeaderField[] {
   const fields: HeaderField[] = [['grpc-status', String(code)]];
-  return message === '' ? fields : [...fields, ['grpc-message', percentEncoded(message)]];
-}
-
-/** Printable characters of ASCII stay, except the percent sign. */
-function percentEncoded(text: string): string {
-  const isPlain = (byte: number) => byte >= 0x20 && byte <= 0x7e && byte !== 0x25;
-  return [...Buffer.from(text)]
-    .map((byte) => (isPlain(byte) ? String.fromCharCode(byte) : `%${byte.toString(16).toUpperCase().padStart(2, '0')}`))
-    .join('');
+  return message === '' ? fields : [...fields, ['grpc-message', encodeMessage(message)]];
 }

@@ -6,11 +6,12 @@ import type { Cancellation } from '#apimachinery/cancellation.js';
 import type { Clock } from '#apimachinery/clock.js';
 import type { CallSpan, Tracer } from '#daemon/tracing/tracer.js';
 import type { Dial } from '#http/client/dial.js';
+import type { Message } from '#http/grpc/frames.js';
+import { GrpcError } from '#http/grpc/status.js';
 import { readLeader, readTerm, WireReader } from '#storage/etcd/answers.js';
 import { isLearnersRefusal, translateEtcdError } from '#storage/etcd/errors.js';
-import type { GrpcStream, Message } from '#storage/etcd/grpc/call.js';
+import type { GrpcStream } from '#storage/etcd/grpc/call.js';
 import { type EndpointTls, type EndpointTlsSource, GrpcEndpoint } from '#storage/etcd/grpc/endpoint.js';
-import { GrpcError } from '#storage/etcd/grpc/status.js';
 import { type LeaderState, OvertakenWrites } from '#storage/etcd/overtaken-writes.js';
 import { StoreError } from '#storage/store.js';
 

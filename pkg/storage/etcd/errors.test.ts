@@ -1,6 +1,6 @@
 import t from 'tap';
+import { grpcStatus } from '#http/grpc/status.js';
 import { isLearnersRefusal, isLeaseNotFound, translateEtcdError } from '#storage/etcd/errors.js';
-import { grpcStatus } from '#storage/etcd/grpc/status.js';
 import { StoreError, type StoreErrorCode } from '#storage/store.js';
 
 const rows: { grpc: number; details: string; code: StoreErrorCode }[] = [

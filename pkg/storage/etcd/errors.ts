@@ -1,6 +1,6 @@
 /** Maps errors of etcd and gRPC to StoreErrors. Messages: etcd's rpctypes. */
 import { messageOf } from '#apimachinery/errors/message.js';
-import { grpcStatus } from '#storage/etcd/grpc/status.js';
+import { grpcStatus } from '#http/grpc/status.js';
 import { StoreError, type StoreErrorCode } from '#storage/store.js';
 
 interface Row {

@@ -1,9 +1,11 @@
 /** A gRPC server on HTTP/2: calls with one answer, and streams in both directions. */
 import type { IncomingHttpHeaders, ServerHttp2Stream } from 'node:http2';
 import { messageOf } from '#apimachinery/errors/message.js';
+import { type FrameLimits, FrameReader, frameMessage } from '#http/grpc/frames.js';
+import { encodeMessage, grpcStatus } from '#http/grpc/status.js';
 import { WireError, WireReader } from '#storage/etcd/answers.js';
 import type { WireWriter } from '#storage/etcd/requests.js';
-import { EtcdApiError, grpcCode, requestTooLarge, unimplemented } from '#testcluster/etcd/errors.js';
+import { EtcdApiError, requestTooLarge, unimplemented } from '#testcluster/etcd/errors.js';
 
 /** A call with one request and one answer. */
 export type Unary = (request: WireReader) => WireWriter | Promise<WireWriter>;
@@ -25,9 +27,14 @@ export interface GrpcMethods {
   readonly streams: Readonly<Record<string, OpenStream>>;
 }
 
-const prefixBytes = 5;
 /** Limit of a message; etcd's default of `--max-request-bytes` with the room that its server adds. */
 const maxMessageBytes = 1.5 * 1024 * 1024 + 512 * 1024;
+
+const limits: FrameLimits = {
+  maxMessageBytes,
+  compressed: () => new EtcdApiError(grpcStatus.UNIMPLEMENTED, 'messages must not be compressed'),
+  tooLong: requestTooLarge,
+};
 
 export class GrpcServer {
   readonly #methods: GrpcMethods;
@@ -53,11 +60,11 @@ export class GrpcServer {
       const answer = await call(new WireReader(message));
       if (stream.destroyed) return;
       begin(stream);
-      stream.write(framed(answer.finish()));
-      end(stream, grpcCode.ok, '');
+      stream.write(frameMessage(answer.finish()));
+      end(stream, grpcStatus.OK, '');
       return;
     }
-    throw new EtcdApiError(grpcCode.internal, 'the request has no message');
+    throw new EtcdApiError(grpcStatus.INTERNAL, 'the request has no message');
   }
 }
 
@@ -65,7 +72,7 @@ async function serveStream(stream: ServerHttp2Stream, open: OpenStream): Promise
   begin(stream);
   const handler = open(async (message) => {
     if (stream.destroyed || stream.writableEnded) throw new Error('the stream has ended');
-    if (stream.write(framed(message))) return;
+    if (stream.write(frameMessage(message))) return;
     await new Promise<void>((resolve) => {
       stream.once('drain', resolve);
       stream.once('close', resolve);
@@ -74,7 +81,7 @@ async function serveStream(stream: ServerHttp2Stream, open: OpenStream): Promise
   stream.once('close', () => handler.close());
   try {
     for await (const message of messagesOf(stream)) await handler.take(new WireReader(message));
-    end(stream, grpcCode.ok, '');
+    end(stream, grpcStatus.OK, '');
   } finally {
     handler.close();
   }
@@ -82,28 +89,9 @@ async function serveStream(stream: ServerHttp2Stream, open: OpenStream): Promise
 
 /** The messages of the request. Throws for compressed and for too long ones. */
 async function* messagesOf(stream: ServerHttp2Stream): AsyncGenerator<Buffer, void, void> {
-  let held: Buffer = Buffer.alloc(0);
+  const frames = new FrameReader(limits);
   // The answer follows when no more is read.
-  for await (const chunk of stream.iterator({ destroyOnReturn: false })) {
-    held = held.length === 0 ? (chunk as Buffer) : Buffer.concat([held, chunk as Buffer]);
-    while (held.length >= prefixBytes) {
-      const length = held.readUInt32BE(1);
-      if (held[0] !== 0) throw new EtcdApiError(grpcCode.unimplemented, 'messages must not be compressed');
-      if (length > maxMessageBytes) throw requestTooLarge();
-      if (held.length < prefixBytes + length) break;
-      const message = held.subarray(prefixBytes, prefixBytes + length);
-      held = held.subarray(prefixBytes + length);
-      yield message;
-    }
-  }
-}
-
-function framed(message: Buffer): Buffer {
-  const bytes = Buffer.allocUnsafe(prefixBytes + message.length);
-  bytes[0] = 0;
-  bytes.writeUInt32BE(message.length, 1);
-  message.copy(bytes, prefixBytes);
-  return bytes;
+  for await (const chunk of stream.iterator({ destroyOnReturn: false })) yield* frames.push(chunk as Buffer);
 }
 
 function begin(stream: ServerHttp2Stream): void {
@@ -116,17 +104,10 @@ function end(stream: ServerHttp2Stream, code: number, message: string): void {
   stream.once('wantTrailers', () => {
     stream.sendTrailers({
       'grpc-status': String(code),
-      ...(message === '' ? {} : { 'grpc-message': percentEncoded(message) }),
+      ...(message === '' ? {} : { 'grpc-message': encodeMessage(message) }),
     });
   });
   stream.end();
-}
-
-/** As gRPC requires it: everything but printable characters of ASCII, and the sign itself. */
-function percentEncoded(message: string): string {
-  return message.replace(/[^\x20-\x24\x26-\x7e]/gu, (character) =>
-    [...Buffer.from(character)].map((byte) => `%${byte.toString(16).toUpperCase().padStart(2, '0')}`).join(''),
-  );
 }
 
 function fail(stream: ServerHttp2Stream, error: unknown): void {
@@ -140,5 +121,5 @@ function fail(stream: ServerHttp2Stream, error: unknown): void {
 
 function failureOf(error: unknown): readonly [code: number, message: string] {
   if (error instanceof EtcdApiError) return [error.code, error.message];
-  return [error instanceof WireError ? grpcCode.internal : grpcCode.unknown, messageOf(error)];
+  return [error instanceof WireError ? grpcStatus.INTERNAL : grpcStatus.UNKNOWN, messageOf(error)];
 }

@@ -2,10 +2,11 @@
 
 import type { DeadlineTimer, Expiring } from '#apimachinery/async/deadline-timer.js';
 import type { Cancellation } from '#apimachinery/cancellation.js';
+import { type FrameLimits, FrameReader, frameMessage, type Message } from '#http/grpc/frames.js';
+import { decodeMessage, GrpcError, grpcStatus, statusOfHttp } from '#http/grpc/status.js';
 import type { Http2Session, Http2Stream, StreamFailure, StreamHandler } from '#http/http2/client-session.js';
 import { resetCode } from '#http/http2/frames.js';
 import type { HeaderField } from '#http/http2/hpack.js';
-import { decodeMessage, GrpcError, grpcStatus, statusOfHttp } from '#storage/etcd/grpc/status.js';
 
 export interface UnaryCall {
   /** `/package.Service/Method` */
@@ -27,70 +28,16 @@ export interface GrpcStream extends AsyncIterable<Buffer> {
   cancel(): void;
 }
 
-const prefixBytes = 5;
 /** Larger than any requested page; longer messages are refused. */
 const maxMessageBytes = 1024 ** 3;
 
-/** A message as bytes, or one that is encoded directly to its place after the prefix. */
-export interface Message {
-  readonly length: number;
-  copy(target: Buffer, from: number): number;
-}
-
-/** The message with its prefix: the compression flag and the length in four bytes. */
-export function frameMessage(message: Message): Buffer {
-  const framed = Buffer.allocUnsafe(prefixBytes + message.length);
-  framed[0] = 0;
-  framed.writeUInt32BE(message.length, 1);
-  message.copy(framed, prefixBytes);
-  return framed;
-}
-
-/** Splits a stream of bytes into messages. */
-export class FrameReader {
-  #parts: Buffer[] = [];
-  #length = 0;
-  /** Bytes required for the next step. */
-  #needed = prefixBytes;
-
-  /** Messages completed by the chunk, as views of the received bytes. Throws GrpcErrors. */
-  push(chunk: Buffer): Buffer[] {
-    this.#parts.push(chunk);
-    this.#length += chunk.length;
-    if (this.#length < this.#needed) return [];
-    const bytes = this.#parts.length === 1 ? chunk : Buffer.concat(this.#parts, this.#length);
-    const messages: Buffer[] = [];
-    let at = 0;
-    for (;;) {
-      this.#needed = needed(bytes, at);
-      if (bytes.length - at < this.#needed) break;
-      messages.push(bytes.subarray(at + prefixBytes, at + this.#needed));
-      at += this.#needed;
-    }
-    this.#parts = at < bytes.length ? [bytes.subarray(at)] : [];
-    this.#length = bytes.length - at;
-    return messages;
-  }
-
-  /** True between messages. */
-  get complete(): boolean {
-    return this.#length === 0;
-  }
-}
-
-/** Length of the frame at `at`; of its prefix while that is incomplete. */
-function needed(bytes: Buffer, at: number): number {
-  if (bytes.length - at < prefixBytes) return prefixBytes;
-  if (bytes[at] !== 0) throw new GrpcError(grpcStatus.INTERNAL, 'unexpected compressed message');
-  const length = bytes.readUInt32BE(at + 1);
-  if (length > maxMessageBytes) {
-    throw new GrpcError(
-      grpcStatus.RESOURCE_EXHAUSTED,
-      `received message larger than max (${length} vs. ${maxMessageBytes})`,
-    );
-  }
-  return prefixBytes + length;
-}
+/** What a client of etcd refuses. */
+export const answerLimits: FrameLimits = {
+  maxMessageBytes,
+  compressed: () => new GrpcError(grpcStatus.INTERNAL, 'unexpected compressed message'),
+  tooLong: (length) =>
+    new GrpcError(grpcStatus.RESOURCE_EXHAUSTED, `received message larger than max (${length} vs. ${maxMessageBytes})`),
+};
 
 const nothing = Buffer.alloc(0);
 /** Limit of unread chunks, which are then concatenated. */
@@ -152,7 +99,7 @@ class Unary implements StreamHandler, Expiring {
   readonly #signal: Cancellation | undefined;
   readonly #stream: Http2Stream;
   readonly #outcome = new Outcome();
-  readonly #frames = new FrameReader();
+  readonly #frames = new FrameReader(answerLimits);
   #answer: Buffer | undefined;
 
   constructor(
@@ -227,7 +174,7 @@ export function callStream(session: Http2Session, head: Buffer): GrpcStream {
     write: (message) => stream.write(frameMessage(message)),
     cancel,
     async *[Symbol.asyncIterator]() {
-      const frames = new FrameReader();
+      const frames = new FrameReader(answerLimits);
       try {
         for (;;) {
           const chunk = await incoming.next();

@@ -9,10 +9,10 @@ import { Backoff } from '#apimachinery/backoff/backoff.js';
 import type { Clock, Timer } from '#apimachinery/clock.js';
 import { withPartialTrustChain } from '#apimachinery/net/tls-trust.js';
 import type { Dial } from '#http/client/dial.js';
+import { GrpcError, grpcStatus } from '#http/grpc/status.js';
 import { Http2Session } from '#http/http2/client-session.js';
 import { encodeHeaders, type HeaderField } from '#http/http2/hpack.js';
 import { callStream, callUnary, type GrpcStream, type UnaryCall } from '#storage/etcd/grpc/call.js';
-import { GrpcError, grpcStatus } from '#storage/etcd/grpc/status.js';
 
 export interface EndpointTls {
   /** PEM; absent: the system's authorities. */

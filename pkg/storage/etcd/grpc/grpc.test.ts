@@ -3,9 +3,10 @@ import { createServer, type Http2Server, type OutgoingHttpHeaders, type ServerHt
 import type { AddressInfo } from 'node:net';
 import t, { type Test } from 'tap';
 import { type Clock, realClock } from '#apimachinery/clock.js';
-import { FrameReader, frameMessage } from '#storage/etcd/grpc/call.js';
+import { FrameReader, frameMessage } from '#http/grpc/frames.js';
+import { decodeMessage, encodeMessage, GrpcError, grpcStatus, statusOfHttp } from '#http/grpc/status.js';
+import { answerLimits } from '#storage/etcd/grpc/call.js';
 import { GrpcEndpoint } from '#storage/etcd/grpc/endpoint.js';
-import { decodeMessage, GrpcError, grpcStatus, statusOfHttp } from '#storage/etcd/grpc/status.js';
 
 const message = Buffer.from('hello');
 
@@ -13,7 +14,7 @@ void t.test('messages split at any byte', async (t) => {
   const messages = [message, Buffer.alloc(0), Buffer.alloc(300, 'x')];
   const bytes = Buffer.concat(messages.map(frameMessage));
   for (const size of [1, 2, 5, 6, 7, 100, bytes.length]) {
-    const reader = new FrameReader();
+    const reader = new FrameReader(answerLimits);
     const messagesRead: Buffer[] = [];
     for (let at = 0; at < bytes.length; at += size) messagesRead.push(...reader.push(bytes.subarray(at, at + size)));
     t.same(messagesRead, messages, `chunks of ${size}`);
@@ -22,13 +23,16 @@ void t.test('messages split at any byte', async (t) => {
 });
 
 void t.test('refused frames', async (t) => {
-  t.throws(() => new FrameReader().push(Buffer.from([1, 0, 0, 0, 1, 0])), { code: grpcStatus.INTERNAL });
-  t.throws(() => new FrameReader().push(Buffer.from([0, 255, 255, 255, 255])), { code: grpcStatus.RESOURCE_EXHAUSTED });
+  t.throws(() => new FrameReader(answerLimits).push(Buffer.from([1, 0, 0, 0, 1, 0])), { code: grpcStatus.INTERNAL });
+  t.throws(() => new FrameReader(answerLimits).push(Buffer.from([0, 255, 255, 255, 255])), {
+    code: grpcStatus.RESOURCE_EXHAUSTED,
+  });
 });
 
 void t.test('messages and HTTP statuses', async (t) => {
   t.equal(decodeMessage('a%20b%C3%A9'), 'a bé');
   t.equal(decodeMessage('100%'), '100%');
+  t.equal(encodeMessage('a bé\n100%'), 'a b%C3%A9%0A100%25');
   t.equal(statusOfHttp(503), grpcStatus.UNAVAILABLE);
   t.equal(statusOfHttp(418), grpcStatus.UNKNOWN);
 });
@@ -39,7 +43,7 @@ async function serve(t: Test, answer: Answer): Promise<{ server: Http2Server; ur
   const server = createServer();
   server.on('stream', (stream) => {
     stream.on('error', () => undefined);
-    const reader = new FrameReader();
+    const reader = new FrameReader(answerLimits);
     stream.on('data', (chunk: Buffer) => {
       for (const request of reader.push(chunk)) answer(stream, request);
     });
