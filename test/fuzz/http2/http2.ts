@@ -5,12 +5,12 @@
 
 import type { Duplex } from 'node:stream';
 import { seededRandom } from '#apimachinery/testing/seeded-random.js';
+import { GrpcError } from '#http/grpc/status.js';
 import { Http2Session } from '#http/http2/client-session.js';
 import { frameType, preface, resetCode } from '#http/http2/frames.js';
 import { encodeHeaders } from '#http/http2/hpack.js';
 import { socketPair } from '#http/http2/testing/socket-pair.js';
 import { callStream } from '#storage/etcd/grpc/call.js';
-import { GrpcError } from '#http/grpc/status.js';
 import { bytesOf, framesOf, mutateFrames, type RawFrame } from '#test/fuzz/http2/mutate.js';
 import { below, pick, type Random } from '#test/fuzz/mutate.js';
 
