@@ -197,7 +197,7 @@ export class ApiServer implements Daemon {
         (info.resourceRequest && info.subresource === 'proxy') ||
         remoteService(aggregation, { info, request }) !== undefined,
     });
-    const { endpoint, router } = buildEndpoints(
+    const { endpoint, plain, around, router } = buildEndpoints(
       environment,
       { ...endpoints, paths: { ...endpoints.paths, ...this.#flowControl.paths } },
       {
@@ -216,7 +216,7 @@ export class ApiServer implements Daemon {
       allowedOrigins.length === 0 ? handle : withCrossOrigin(handle, { allowedOrigins, newUID: environment.newUID }),
     );
     this.handler = async (request) => this.#handle(request);
-    this.upgrade = upgradeHandler({ pipeline, router, registry, plain: endpoint, proxy: aggregation?.proxy });
+    this.upgrade = upgradeHandler({ pipeline, router, registry, plain, around, proxy: aggregation?.proxy });
   }
 
   /** The address that the server listens on; undefined without a socket or before the server is ready. */

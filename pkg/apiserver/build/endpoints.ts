@@ -34,7 +34,7 @@ export interface EndpointParts {
   readonly questions?: ((parts: QuestionParts) => Endpoint) | undefined;
   /** Additional plain paths (`/openid/v1/jwks`, `/.well-known/…`), by their exact path. */
   readonly paths?: Readonly<Record<string, (context: RequestContext) => Promise<ApiResponse>>>;
-  /** Puts its own step before the endpoint; absent: there is none. Upgraded connections do not pass it. */
+  /** Puts its own step before each endpoint, those of upgrades included; absent: there is none. */
   readonly around?: (endpoint: Endpoint) => Endpoint;
 }
 
@@ -55,6 +55,10 @@ export interface EndpointSetup {
 
 export interface Endpoints {
   readonly endpoint: Endpoint;
+  /** `endpoint` without the step before it. */
+  readonly plain: Endpoint;
+  /** Puts the step before another endpoint. */
+  readonly around: (endpoint: Endpoint) => Endpoint;
   readonly router: ResourceRouter;
 }
 
@@ -87,7 +91,8 @@ export function buildEndpoints(environment: ServerEnvironment, parts: EndpointPa
     }
     return context.info.resourceRequest ? router.serve(context) : plain(context);
   };
-  return { endpoint: parts.around?.(endpoint) ?? endpoint, router };
+  const around = parts.around ?? ((each: Endpoint) => each);
+  return { endpoint: around(endpoint), plain: endpoint, around, router };
 }
 
 /** `host` with the port on which the server listens, unless it names one itself; without `host`, where the server listens. */

@@ -1,4 +1,5 @@
 /** The context of one request in the pipeline. */
+import type { Duplex } from 'node:stream';
 import type { Cancellation } from '#apimachinery/cancellation.js';
 import type { ApiRequest, UserInfo } from '#apiserver/http/exchange.js';
 import type { RequestInfo } from '#apiserver/http/request-info.js';
@@ -40,6 +41,8 @@ export interface RequestContext {
   responseHeaders?: Readonly<Record<string, string>> | undefined;
   /** Called when a watch has sent its initial events; later calls do nothing. */
   initialized?: (() => void) | undefined;
+  /** Connection of a request for an upgrade, which the endpoint takes over; a step before may replace it. */
+  connection?: Duplex | undefined;
   /** Audit event of the request; absent: it is not recorded. */
   readonly audit?: AuditTrail | undefined;
   /** Aborts when the client disconnects or the request times out. */

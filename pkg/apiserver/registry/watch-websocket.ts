@@ -12,11 +12,11 @@ import { negotiateWatch, openWatch } from '#apiserver/registry/watch.js';
 /** Limit of a client's message: clients have nothing to send. */
 const maxPayloadBytes = 1024;
 
-/** Throws like a watch before the connection is upgraded; resolves when the watch ends. */
+/** Throws like a watch before the connection is upgraded; resolves when it is, with the end of the watch. */
 export async function watchOverWebSocket(
   operation: Operation,
   connection: { readonly socket: Duplex; readonly head: Buffer },
-): Promise<void> {
+): Promise<{ readonly ended: Promise<void> }> {
   const { registry, context } = operation;
   const form = negotiateWatch(operation);
   const frames = await openWatch(operation, form);
@@ -39,12 +39,15 @@ export async function watchOverWebSocket(
   });
   client.on('error', (err) => registry.log.debug({ err, url }, 'watch connection failed'));
   const split = form.format === 'protobuf' ? frameSplitter() : lineSplitter();
-  for await (const piece of frames) {
-    for (const message of split(piece)) {
-      if (!(await registry.watches.messages.send(client, message))) return;
+  const send = async () => {
+    for await (const piece of frames) {
+      for (const message of split(piece)) {
+        if (!(await registry.watches.messages.send(client, message))) return;
+      }
     }
-  }
-  client.close();
+    client.close();
+  };
+  return { ended: send() };
 }
 
 /** Splits a stream's pieces into events. */

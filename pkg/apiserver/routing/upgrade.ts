@@ -16,6 +16,8 @@ export interface UpgradeOptions {
   readonly registry: RegistryContext;
   /** Answers upgrade requests for endpoints without upgrades, as ordinary requests. */
   readonly plain: Endpoint;
+  /** Puts a step before the endpoint; the step ends when the connection is upgraded. */
+  readonly around: (endpoint: Endpoint) => Endpoint;
   /** Proxy to extension API servers; absent: there are none. */
   readonly proxy?: AggregationProxy | undefined;
 }
@@ -24,26 +26,34 @@ export interface UpgradeOptions {
 const switched = 101;
 const onSocket = () => ({ status: switched, headers: {}, body: undefined });
 
-export function upgradeHandler({ pipeline, router, registry, plain, proxy }: UpgradeOptions): UpgradeHandler {
+export function upgradeHandler({ pipeline, router, registry, plain, around, proxy }: UpgradeOptions): UpgradeHandler {
   return async (request: ApiRequest, socket: Duplex, head: Buffer) => {
     let audit: AuditTrail | undefined;
-    const response = await pipeline.run(request, async (context) => {
-      audit = context.audit;
+    let watch: Promise<void> | undefined;
+    const upgraded = around(async (context) => {
+      const connection = { socket: context.connection ?? socket, head };
       const remote = proxy?.find(context);
       if (proxy !== undefined && remote !== undefined) {
-        return (await proxy.upgrade(context, remote, { socket, head })) ?? onSocket();
+        return (await proxy.upgrade(context, remote, connection)) ?? onSocket();
       }
       if (!context.info.resourceRequest) return plain(context);
       const resource = await router.resolve(context);
       const upgrade = router.connect(context, resource)?.upgrade;
       if (upgrade !== undefined) {
         await admitConnection({ registry, context, resource });
-        const refusal = await upgrade(context, { socket, head, messages: registry.watches.messages });
+        const refusal = await upgrade(context, { ...connection, messages: registry.watches.messages });
         if (refusal !== undefined) return refusal;
       } else if (context.info.verb === 'watch' && request.headers['upgrade']?.toLowerCase() === 'websocket') {
-        await watchOverWebSocket({ registry, context, resource }, { socket, head });
+        watch = (await watchOverWebSocket({ registry, context, resource }, connection)).ended;
       } else return plain(context);
       return onSocket();
+    });
+    const response = await pipeline.run(request, async (context) => {
+      audit = context.audit;
+      context.connection = socket;
+      const answer = await upgraded(context);
+      await watch;
+      return answer;
     });
     if (response.status !== switched) return response;
     if (audit !== undefined) whenClosed(socket, audit);

@@ -7,6 +7,7 @@ import { andThen } from '#apimachinery/async/steps.js';
 import type { Clock } from '#apimachinery/clock.js';
 import type { Logger } from '#daemon/log/logger.js';
 import type { Bodies } from '#http/server/bodies.js';
+import { BrokenBody } from '#http/server/broken-body.js';
 import type { Connection, Connections } from '#http/server/connections.js';
 import {
   clientGone,
@@ -137,6 +138,10 @@ export class Http1Connections {
       const failure = hostFailure(raw);
       const answer = failure === undefined ? await upgrade(request, socket, head) : hostAnswer(failure);
       if (answer === undefined) return;
+      if (answer.body instanceof BrokenBody) {
+        socket.destroy();
+        return;
+      }
       useSocket(response, socket);
       await writer.write(exchange, answer, raw.method === 'HEAD', gone);
       gone.abort(headSent);

@@ -13,6 +13,8 @@ export interface FaultRequest {
   readonly name: string;
   readonly user: string;
   readonly userAgent: string;
+  /** The request asks for an upgrade of its connection. */
+  readonly isUpgrade: boolean;
   /** The user is one of the cluster's own daemons, which only rules that name their user concern. */
   readonly isOwn: boolean;
 }
@@ -63,6 +65,7 @@ export class FaultDecider {
 
 function matches({ match, effect }: FaultRule, request: FaultRequest): boolean {
   if (effect.kind === 'watch' && request.verb !== 'watch') return false;
+  if (effect.kind === 'stream' && !request.isUpgrade) return false;
   const { verbs, namespace, name, user, userAgent } = match;
   if (request.isOwn && (user === undefined || user === '*')) return false;
   return (

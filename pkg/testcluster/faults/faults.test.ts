@@ -14,7 +14,7 @@ import { OperatorWorld } from '#testcluster/testing/operator-world.js';
 
 const update: FaultRequest = {
   ...{ verb: 'update', group: 'apps', resource: 'deployments', subresource: '', namespace: 'shop', name: 'web' },
-  ...{ user: 'u', userAgent: 'operator/1.0', isOwn: false },
+  ...{ user: 'u', userAgent: 'operator/1.0', isOwn: false, isUpgrade: false },
 };
 
 t.test('rules match requests', async (t) => {
@@ -79,13 +79,13 @@ t.test('faults of a plan name the field', async (t) => {
   const cases: readonly (readonly [plan: unknown, message: string])[] = [
     ['rules: 1', 'rules: not a list'],
     [{ rule: [] }, 'the plan.rule: unknown field'],
-    [[{}], 'rules[0]: does nothing; give answer, reset, watch or latency'],
+    [[{}], 'rules[0]: does nothing; give answer, reset, watch, stream or latency'],
     [[{ answer: 418 }], 'rules[0].answer.code: 418 is none of 409, 410, 429, 500, 503, 504'],
     [[{ answer: 500, reset: true }], 'rules[0]: has answer and reset; a rule has one of them'],
     [[{ answer: 500, share: 2 }], 'rules[0].share: not a number from 0 to 1'],
     [
       [{ latency: 'soon' }],
-      'rules[0].latency: not a duration such as 1.5s, of at most an hour\nrules[0]: does nothing; give answer, reset, watch or latency',
+      'rules[0].latency: not a duration such as 1.5s, of at most an hour\nrules[0]: does nothing; give answer, reset, watch, stream or latency',
     ],
     [
       [{ match: { verbs: ['write'], nam: 1 }, answer: 500 }],

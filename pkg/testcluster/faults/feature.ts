@@ -13,6 +13,7 @@ import type { ApiResponse } from '#apiserver/http/exchange.js';
 import { SourceBody } from '#http/server/body.js';
 import { BrokenBody } from '#http/server/broken-body.js';
 import { runAction } from '#testcluster/faults/actions.js';
+import { CutConnection, type CutConnectionOptions } from '#testcluster/faults/cut-connection.js';
 import { FaultDecider, type FaultRequest } from '#testcluster/faults/decide.js';
 import { faultError } from '#testcluster/faults/error-answers.js';
 import { isOwnUser } from '#testcluster/faults/own-users.js';
@@ -72,12 +73,13 @@ function planOf(given: unknown): FaultPlan {
   }
 }
 
-function requestOf({ info, user, request }: ObservedRequest, dialect: Dialect): FaultRequest {
+function requestOf({ info, user, request, connection }: ObservedRequest, dialect: Dialect): FaultRequest {
   const { verb, group, resource, subresource, namespace, name } = info;
   return {
     ...{ verb, group, resource, subresource, namespace, name },
     user: user.name,
     userAgent: request.headers['user-agent'] ?? '',
+    isUpgrade: connection !== undefined,
     isOwn: isOwnUser(user.name, dialect),
   };
 }
@@ -97,12 +99,25 @@ async function inject({ latencyMs, effect }: FaultRule, { observed, next, clock 
       return next();
     case 'answer':
       // Errors of the request itself go first.
-      if (effect.applied) await next();
+      if (effect.applied) {
+        const { status } = await next();
+        // Its answer is on the connection already.
+        if (status === switched) return cut(observed);
+      }
       throw faultError(effect, info);
     case 'reset':
-      if (effect.applied) await next();
+      if (effect.applied) {
+        const { status } = await next();
+        if (status === switched) return cut(observed);
+      }
       return { status: 200, headers: {}, body: new BrokenBody() };
+    case 'stream':
+      cutLater(observed, { bytes: effect.cutAfterBytes, ms: effect.cutAfterMs, clock });
+      return next();
     case 'watch': {
+      // Over WebSocket.
+      if (observed.connection !== undefined && effect.cutAfterMs !== undefined)
+        cutLater(observed, { bytes: undefined, ms: effect.cutAfterMs, clock });
       const response = await next();
       const { body, headers } = response;
       if (!(body instanceof SourceBody)) return response;
@@ -110,4 +125,16 @@ async function inject({ latencyMs, effect }: FaultRule, { observed, next, clock 
       return { ...response, body: new FaultyWatchBody(body, { faults: effect, format, clock }) };
     }
   }
+}
+
+/** The status of a response that is on the upgraded connection already. */
+const switched = 101;
+
+function cut({ connection }: ObservedRequest): ApiResponse {
+  connection?.destroy();
+  return { status: switched, headers: {}, body: undefined };
+}
+
+function cutLater(observed: ObservedRequest, options: CutConnectionOptions): void {
+  if (observed.connection !== undefined) observed.connection = new CutConnection(observed.connection, options);
 }

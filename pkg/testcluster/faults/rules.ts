@@ -12,7 +12,8 @@
  *       answer: { code: 409, retryAfter: 2s, message: busy, applied: true }
  *       latency: 2s
  *
- * A rule does one of: `answer` with an error, `reset` of the connection, or `watch` faults; `latency` may come first, or alone.
+ * A rule does one of: `answer` with an error, `reset` of the connection, `watch` faults, or `stream` faults of upgraded connections
+ * (exec, attach, port-forward); `latency` may come first, or alone.
  */
 
 import { parseYAML } from '#apimachinery/codec/yaml.js';
@@ -58,11 +59,20 @@ export interface WatchFaults {
   readonly delayMs: number;
 }
 
+/** What happens to an upgraded connection. */
+export interface StreamFaults {
+  readonly kind: 'stream';
+  /** The connection breaks off after so many bytes to the client, frames of its protocol included. */
+  readonly cutAfterBytes: number | undefined;
+  /** … this long after the upgrade. */
+  readonly cutAfterMs: number | undefined;
+}
+
 export interface Latency {
   readonly kind: 'latency';
 }
 
-export type FaultEffect = ErrorAnswer | Reset | WatchFaults | Latency;
+export type FaultEffect = ErrorAnswer | Reset | WatchFaults | StreamFaults | Latency;
 
 export interface FaultRule {
   readonly name: string;
@@ -130,7 +140,7 @@ class PlanReader {
   #rule(value: unknown, index: number): FaultRule {
     const at = `rules[${index}]`;
     const rule = this.#members(value, at, [
-      ...['name', 'match', 'share', 'skip', 'count', 'latency', 'answer', 'reset', 'watch'],
+      ...['name', 'match', 'share', 'skip', 'count', 'latency', 'answer', 'reset', 'watch', 'stream'],
     ]);
     const latencyMs = this.#duration(rule['latency'], `${at}.latency`) ?? 0;
     const match = this.#match(rule['match'], `${at}.match`);
@@ -146,7 +156,7 @@ class PlanReader {
   }
 
   #effect(rule: Members, { at, latencyMs, match }: { at: string; latencyMs: number; match: FaultMatch }): FaultEffect {
-    const effects = ['answer', 'reset', 'watch'].filter((name) => rule[name] !== undefined);
+    const effects = ['answer', 'reset', 'watch', 'stream'].filter((name) => rule[name] !== undefined);
     if (effects.length > 1) this.faults.push(`${at}: has ${effects.join(' and ')}; a rule has one of them`);
     if (rule['answer'] !== undefined) return this.#answer(rule['answer'], `${at}.answer`);
     if (rule['reset'] !== undefined) return this.#reset(rule['reset'], `${at}.reset`);
@@ -155,7 +165,8 @@ class PlanReader {
         this.faults.push(`${at}.match.verbs: watch faults are only of the verb watch`);
       return this.#watch(rule['watch'], `${at}.watch`);
     }
-    if (latencyMs === 0) this.faults.push(`${at}: does nothing; give answer, reset, watch or latency`);
+    if (rule['stream'] !== undefined) return this.#stream(rule['stream'], `${at}.stream`);
+    if (latencyMs === 0) this.faults.push(`${at}: does nothing; give answer, reset, watch, stream or latency`);
     return { kind: 'latency' };
   }
 
@@ -223,6 +234,16 @@ class PlanReader {
     if (cutAfterEvents === undefined && cutAfterMs === undefined && !expired && !dropBookmarks && delayMs === 0)
       this.faults.push(`${at}: does nothing; give cutAfterEvents, cutAfter, expired, dropBookmarks or delay`);
     return faults;
+  }
+
+  #stream(value: unknown, at: string): StreamFaults {
+    const stream = this.#members(value, at, ['cutAfterBytes', 'cutAfter']);
+    const bytes = { least: 0, most: 1e12, whole: true } as const;
+    const cutAfterBytes = this.#number(stream['cutAfterBytes'], `${at}.cutAfterBytes`, bytes);
+    const cutAfterMs = this.#duration(stream['cutAfter'], `${at}.cutAfter`);
+    if (cutAfterBytes === undefined && cutAfterMs === undefined)
+      this.faults.push(`${at}: does nothing; give cutAfterBytes or cutAfter`);
+    return { kind: 'stream', cutAfterBytes, cutAfterMs };
   }
 
   #members(value: unknown, at: string, names: readonly string[]): Members {

@@ -6,6 +6,7 @@
  * `delete`); the rights of `system:masters` include it.
  */
 
+import type { Duplex } from 'node:stream';
 import type { MaybePromise } from '#apimachinery/async/steps.js';
 import type { Clock } from '#apimachinery/clock.js';
 import type { Dialect } from '#apimachinery/dialect.js';
@@ -65,6 +66,8 @@ export interface ObservedRequest {
   readonly info: RequestInfo;
   readonly user: UserInfo;
   readonly signal: AbortSignal;
+  /** Connection of a request for an upgrade; `around` may replace it before it calls `next`. */
+  connection?: Duplex | undefined;
 }
 
 export interface TestFeature {

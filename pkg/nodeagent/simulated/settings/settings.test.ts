@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises';
 import t from 'tap';
 import { seededRandom } from '#apimachinery/testing/seeded-random.js';
 import { answerFor, execAnswers, httpAnswerFor, httpAnswers } from '#nodeagent/simulated/settings/answers.js';
@@ -178,4 +179,37 @@ t.test('faults of rules name the field', async (t) => {
   for (const [text, faults] of cases) t.throws(() => parseRules(text), new RulesError(faults), text);
   t.throws(() => parseRules('[{behaviour: {exit: 1}}]'), /^rules\[0\]\.behaviour\.exit: unknown setting; there are /);
   t.same(parseRules('').rules, []);
+});
+
+t.test('docs/testing.md explains each setting, and no other', async (t) => {
+  const text = await readFile(new URL('../../../../../docs/testing.md', import.meta.url), 'utf8');
+  const from = text.indexOf('\n| name | value | effect |');
+  const table = text.slice(from, text.indexOf('\n\n', from + 1));
+  const rows = [...table.matchAll(/^\| `([^`]+)` \| ([^|]+) \| [^|]+ \|$/gm)].map(([, name = '', value = '']) => ({
+    name,
+    value,
+  }));
+  t.same(
+    rows.map(({ name }) => name),
+    Object.keys(settingTable),
+    'in the order of the code',
+  );
+  const examples: Readonly<Record<string, string>> = {
+    duration: '1.5s',
+    'duration, `never`': 'never',
+    message: 'no space',
+    number: '3',
+    'durations, `never`': '1s, never',
+    codes: '1,1,0',
+    text: 'done',
+    '`stdout`, `stderr`': 'stderr',
+    use: 'wave(100m, 900m, 10m)',
+    answers: "{ '/x': 200 }",
+  };
+  for (const { name, value } of rows) {
+    const example = examples[value];
+    const { parse } = settingTable[name as keyof typeof settingTable];
+    if (example === undefined) t.fail(`${name}: the table of this test has no example of ${value}`);
+    else t.doesNotThrow(() => parse(example), `${name} may be ${value}`);
+  }
 });
