@@ -23,9 +23,9 @@ export class ObjectsSubscription implements Subscription<'objects'> {
 
   state(): ObjectsState {
     return {
-      lists: this.#shared.map(({ holder, source: { liveness, trouble } }) => ({
+      lists: this.#shared.map(({ holder, source: { liveness, trouble, isPartial } }) => ({
         items: [...holder.objects.values()],
-        ...{ liveness, trouble },
+        ...{ liveness, trouble, isPartial },
       })),
     };
   }

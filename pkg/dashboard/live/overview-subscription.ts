@@ -83,6 +83,7 @@ export class OverviewSubscription implements Subscription<'overview'> {
       total: holder.rows.size,
       isLoading: source.liveness === 'loading',
       trouble: source.trouble,
+      isPartial: source.isPartial,
     }));
     const { columns, rows } = this.#events.holder;
     return overviewOf(counted, warningsOf(columns, rows.values()));

@@ -53,6 +53,8 @@ const unwatchedMs = 15_000;
 export class Source {
   liveness: Liveness = 'loading';
   trouble: Trouble | undefined;
+  /** The user may not read all namespaces: these are the objects of those that the user may read. */
+  isPartial = false;
   readonly #query: SourceQuery;
   readonly #holder: Holder;
   readonly #options: SourceOptions;
@@ -68,7 +70,7 @@ export class Source {
   }
 
   async run(): Promise<void> {
-    const { clock, random, onChange } = this.#options;
+    const { clock, onChange } = this.#options;
     const { signal } = this.#stop;
     while (!signal.aborted) {
       try {
@@ -78,22 +80,25 @@ export class Source {
           await clock.sleep(unwatchedMs, signal);
           continue;
         }
-        await this.#watch();
-        this.#failures = 0;
+        // One that ended without a word would be opened again at once, for ever.
+        if (!(await this.#watch())) await this.#pause();
       } catch (error) {
         if (signal.aborted) return;
         const trouble = troubleFrom(error);
         if (trouble.code === 410) {
           this.#version = '';
+          // History that is gone again after the list: the server needs time.
+          if (this.#failures > 0) await this.#pause();
+          else this.#failures = 1;
           continue;
         }
+        if (isForbidden(error) && this.#version === '') this.#clear();
         this.trouble = trouble;
         this.liveness = this.#version === '' ? 'loading' : 'reconnecting';
         onChange();
-        this.#failures++;
         const isRefused = trouble.code >= 400 && trouble.code < 500 && trouble.code !== 429;
-        const pauseMs = Math.min(longestPauseMs, shortestPauseMs * 2 ** (this.#failures - 1));
-        await clock.sleep(isRefused ? refusedPauseMs : pauseMs * (0.5 + random()), signal);
+        if (isRefused) await clock.sleep(refusedPauseMs, signal);
+        else await this.#pause();
         if (isRefused) this.#version = '';
       }
     }
@@ -103,7 +108,31 @@ export class Source {
     this.#stop.abort();
   }
 
+  /** Longer after each failure in a row. */
+  async #pause(): Promise<void> {
+    const { clock, random } = this.#options;
+    this.#failures++;
+    const pauseMs = Math.min(longestPauseMs, shortestPauseMs * 2 ** (this.#failures - 1));
+    await clock.sleep(pauseMs * (0.5 + random()), this.#stop.signal);
+  }
+
+  /** What the user may no longer read is no longer shown. */
+  #clear(): void {
+    this.#holder.begin();
+    this.#holder.end();
+  }
+
+  /** Users without the right in all namespaces get the objects of those in which they have it, from servers that can tell. */
   async #list(): Promise<void> {
+    try {
+      await this.#listPages(false);
+    } catch (error) {
+      if (!isForbidden(error) || !spansNamespaces(this.#query.path)) throw error;
+      await this.#listPages(true);
+    }
+  }
+
+  async #listPages(isPartial: boolean): Promise<void> {
     const { requests, onChange } = this.#options;
     const { path, labelSelector, fieldSelector } = this.#query;
     const { signal } = this.#stop;
@@ -112,13 +141,17 @@ export class Source {
     let version = '';
     do {
       const limit = String(next === undefined ? firstPage : nextPages);
-      const url = withQuery(path, { labelSelector, fieldSelector, limit, continue: next });
+      const url = withQuery(path, {
+        ...{ labelSelector, fieldSelector, limit, continue: next },
+        ...visible(isPartial),
+      });
       const document: ListDocument = await requests.json(url, { accept: this.#holder.accept, signal });
       this.#holder.page(document);
       version = document.metadata?.resourceVersion ?? '';
       next = document.metadata?.continue;
       if (next === '') next = undefined;
       this.trouble = undefined;
+      this.isPartial = isPartial;
       onChange();
     } while (next !== undefined);
     this.#holder.end();
@@ -127,16 +160,21 @@ export class Source {
     onChange();
   }
 
-  async #watch(): Promise<void> {
+  /** False if it ended without a message. */
+  async #watch(): Promise<boolean> {
     const { requests, onChange } = this.#options;
     const { path, labelSelector, fieldSelector } = this.#query;
     const url = withQuery(path, {
       ...{ labelSelector, fieldSelector, watch: '1', resourceVersion: this.#version, allowWatchBookmarks: 'true' },
+      ...visible(this.isPartial),
     });
+    let hasSpoken = false;
     for await (const line of requests.lines(url, { accept: this.#holder.accept, signal: this.#stop.signal })) {
       if (line === '') continue;
       const { type, object } = JSON.parse(line) as WatchDocument;
       if (type === 'ERROR') throw new RequestError(object.code ?? 500, object.message ?? 'the watch failed');
+      hasSpoken = true;
+      this.#failures = 0;
       const version = object.metadata?.resourceVersion ?? object.rows?.[0]?.object?.metadata?.resourceVersion;
       if (version !== undefined && version !== '') this.#version = version;
       if (type !== 'BOOKMARK') this.#holder.event(type, object);
@@ -146,5 +184,20 @@ export class Source {
       }
       onChange();
     }
+    return hasSpoken;
   }
+}
+
+/** See docs/access.md; other servers of release 1.24 ignore it, and refuse again. */
+function visible(isPartial: boolean): Readonly<Record<string, string>> {
+  return isPartial ? { visible: 'true' } : {};
+}
+
+function isForbidden(error: unknown): boolean {
+  return error instanceof RequestError && error.code === 403;
+}
+
+/** A collection of all namespaces, or of something that is in none. */
+function spansNamespaces(path: string): boolean {
+  return !/\/namespaces\/[^/]+\//.test(path);
 }

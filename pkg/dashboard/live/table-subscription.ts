@@ -69,6 +69,7 @@ export class TableSubscription implements Subscription<'table'>, RowObserver {
       total: holder.rows.size,
       liveness: source.liveness,
       trouble: source.trouble,
+      isPartial: source.isPartial,
     };
   }
 

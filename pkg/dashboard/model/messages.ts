@@ -44,6 +44,8 @@ export interface TableState {
   readonly total: number;
   readonly liveness: Liveness;
   readonly trouble: Trouble | undefined;
+  /** Only of namespaces that the user may read. */
+  readonly isPartial: boolean;
 }
 
 /** Whole objects of one or a few collections: one object, its events, what a topology shows. */
@@ -61,6 +63,8 @@ export interface ObjectList {
   readonly items: readonly ApiObject[];
   readonly liveness: Liveness;
   readonly trouble: Trouble | undefined;
+  /** Only of namespaces that the user may read. */
+  readonly isPartial: boolean;
 }
 
 export interface OverviewSpec {

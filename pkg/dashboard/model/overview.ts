@@ -47,6 +47,8 @@ export interface KindCount {
   readonly wrong: number;
   readonly isLoading: boolean;
   readonly trouble: Trouble | undefined;
+  /** Only of namespaces that the user may read. */
+  readonly isPartial: boolean;
 }
 
 export interface WarningRow {
@@ -126,12 +128,14 @@ export interface Counted {
   readonly total: number;
   readonly isLoading: boolean;
   readonly trouble: Trouble | undefined;
+  readonly isPartial: boolean;
 }
 
 export function overviewOf(all: readonly Counted[], warnings: readonly WarningRow[]): Overview {
   const wrong = withPods(all.flatMap(({ of, troubles }) => troubles.grouped(of)));
-  const counts = all.map(({ of: { kind, resource, base }, troubles, total, isLoading, trouble }) => ({
-    ...{ kind, resource, base, total, isLoading, trouble },
+  const counts = all.map(({ of: { kind, resource, base }, troubles, ...others }) => ({
+    ...{ kind, resource, base },
+    ...others,
     wrong: troubles.size,
   }));
   return { counts, wrong: wrong.slice(0, maxWrong), hidden: Math.max(0, wrong.length - maxWrong), warnings };

@@ -358,6 +358,14 @@ t.test('a user sees what the user may see, and nothing else', async (t) => {
     .getByRole('row', { name: /storefront-/ })
     .first()
     .waitFor();
+  await page.goto(`${jane.origin}/ui/kinds/core/pods`);
+  await page.getByText('Only namespaces that you may see').waitFor();
+  await page
+    .getByRole('row', { name: /storefront-/ })
+    .first()
+    .waitFor();
+  await page.goto(`${jane.origin}/ui/kinds/core/secrets`);
+  await page.getByText('There are none that you may see.').waitFor();
   const refused = async (path: string) => {
     await page.goto(jane.origin + path);
     await page.getByText('You may not see this').first().waitFor();
@@ -373,12 +381,14 @@ t.test('a user sees what the user may see, and nothing else', async (t) => {
     await refused(path);
   const granted = new Set(conduct.granted.filter((path) => !/^\/apis?(?:\/[^/]+)?(?:\/v[^/]+)?$/.test(path)));
   t.ok(granted.size > 0, 'there are answers to compare');
-  for (const path of granted) {
-    const [, group = '', namespace = '', resource = '', name = ''] =
-      /^\/(?:api|apis\/([^/]+))\/[^/]+(?:\/namespaces\/([^/]+))?\/([^/]+)(?:\/([^/]+))?$/.exec(path) ?? [];
+  const mayRead = async (path: string, place?: string) => {
+    const [, group = '', inPath = '', resource = '', name = '', subresource = ''] =
+      /^\/(?:api|apis\/([^/]+))\/[^/]+(?:\/namespaces\/([^/]+))?\/([^/]+)(?:\/([^/]+))?(?:\/([^/]+))?$/.exec(path) ??
+      [];
+    const namespace = place ?? inPath;
     const spec = {
       user: 'jane',
-      resourceAttributes: { group, namespace, resource, name, verb: name === '' ? 'list' : 'get' },
+      resourceAttributes: { group, namespace, resource, subresource, name, verb: name === '' ? 'list' : 'get' },
     };
     const review = {
       apiVersion: `${cluster.dialect.groupName('authorization')}/v1`,
@@ -390,8 +400,12 @@ t.test('a user sees what the user may see, and nothing else', async (t) => {
       `/apis/${cluster.dialect.groupName('authorization')}/v1/subjectaccessreviews`,
       review,
     );
-    t.ok(answer.status.allowed, `jane may read ${path}`);
-  }
+    return answer.status.allowed;
+  };
+  for (const path of granted) t.ok(await mayRead(path), `jane may read ${path}`);
+  t.ok(conduct.visible.length > 0, 'lists of all namespaces are answered with what is visible');
+  for (const { path, namespaces } of conduct.visible)
+    for (const each of await namespaces) t.ok(await mayRead(path, each), `jane may read ${path} in ${each}`);
   await wellBehaved(t, open);
 });
 

@@ -1,7 +1,7 @@
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
 import { useApp } from '#dashboard/client/parts/app-context.js';
 import { DataTable, type Window } from '#dashboard/client/parts/data-table.js';
-import { LiveMark, Quiet, TroubleNotice } from '#dashboard/client/parts/notice.js';
+import { LiveMark, PartialMark, Quiet, TroubleNotice } from '#dashboard/client/parts/notice.js';
 import { useLive } from '#dashboard/client/parts/use-live.js';
 import { browserClock } from '#dashboard/client/platform/browser-clock.js';
 import { collectionPath, type Kind } from '#dashboard/model/catalog.js';
@@ -47,14 +47,21 @@ export function KindPage({ kind }: { readonly kind: Kind }) {
       <header class="page-head">
         <h1>{pluralOf(kind)}</h1>
         <p class="count" role="status">
-          {state === undefined ? '' : countText(state.matching, state.total)} <LiveMark liveness={state?.liveness} />
+          {state === undefined ? '' : countText(state.matching, state.total)} <LiveMark liveness={state?.liveness} />{' '}
+          <PartialMark isPartial={state?.isPartial} />
         </p>
         <FilterBox value={filter} onChange={(text) => change({ filter: text })} />
         <ColumnChoice columns={columns} shown={shown} onChange={(names) => change({ columns: names })} />
       </header>
       <TroubleNotice trouble={state?.trouble} />
       {state !== undefined && state.liveness === 'live' && state.matching === 0 ? (
-        <Quiet>{state.total === 0 ? 'There are none.' : 'None matches the filter.'}</Quiet>
+        <Quiet>
+          {state.total > 0
+            ? 'None matches the filter.'
+            : state.isPartial
+              ? 'There are none that you may see.'
+              : 'There are none.'}
+        </Quiet>
       ) : null}
       <DataTable
         {...{ state, shown, sorting, onSort, onWindow }}

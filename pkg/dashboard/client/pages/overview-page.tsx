@@ -1,5 +1,5 @@
 import { useApp } from '#dashboard/client/parts/app-context.js';
-import { Quiet, TroubleNotice } from '#dashboard/client/parts/notice.js';
+import { PartialMark, Quiet, TroubleNotice } from '#dashboard/client/parts/notice.js';
 import { useLive } from '#dashboard/client/parts/use-live.js';
 import { useNow } from '#dashboard/client/parts/use-now.js';
 import { useWhy } from '#dashboard/client/parts/why-panel.js';
@@ -21,7 +21,10 @@ export function OverviewPage() {
     <div class="page">
       <header class="page-head">
         <h1>Overview</h1>
-        <p class="count">{namespace === undefined ? 'All namespaces' : `Namespace ${namespace}`}</p>
+        <p class="count">
+          {namespace === undefined ? 'All namespaces' : `Namespace ${namespace}`}{' '}
+          <PartialMark isPartial={state?.counts.some(({ isPartial }) => isPartial)} />
+        </p>
       </header>
       <Counts state={state} />
       <Wrong state={state} />

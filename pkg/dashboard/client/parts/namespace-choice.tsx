@@ -5,7 +5,7 @@ import { placeLink } from '#dashboard/model/places.js';
 
 const all = '';
 
-/** A list for users who may list namespaces, a text for others. */
+/** A list for users who may list namespaces; for others a text, with those that they may see as its suggestions. */
 export function NamespaceChoice() {
   const { place, namespace, go } = useApp();
   const state = useLive<'table'>({
@@ -16,8 +16,9 @@ export function NamespaceChoice() {
     go(placeLink(place.segments, { ...place.query, namespace: chosen === all ? undefined : chosen }));
   const isObject = place.segments[0] === 'objects';
   if (isObject) return <span class="namespace-choice" />;
-  if (state?.trouble?.code === 403) return <NamespaceText value={namespace ?? ''} onChange={choose} />;
   const names = state?.rows.map(({ name }) => name) ?? [];
+  if (state?.trouble?.code === 403 || state?.isPartial === true)
+    return <NamespaceText value={namespace ?? ''} names={names} onChange={choose} />;
   if (namespace !== undefined && !names.includes(namespace)) names.push(namespace);
   return (
     <select
@@ -36,7 +37,14 @@ export function NamespaceChoice() {
   );
 }
 
-function NamespaceText({ value, onChange }: { readonly value: string; readonly onChange: (text: string) => void }) {
+interface NamespaceTextProps {
+  readonly value: string;
+  /** Suggestions. */
+  readonly names: readonly string[];
+  readonly onChange: (text: string) => void;
+}
+
+function NamespaceText({ value, names, onChange }: NamespaceTextProps) {
   const [text, setText] = useState(value);
   useEffect(() => setText(value), [value]);
   return (
@@ -50,9 +58,16 @@ function NamespaceText({ value, onChange }: { readonly value: string; readonly o
       <input
         aria-label="Namespace"
         placeholder="All namespaces"
+        list="visible-namespaces"
         value={text}
         onInput={({ currentTarget }) => setText(currentTarget.value)}
+        onChange={({ currentTarget }) => onChange(currentTarget.value.trim())}
       />
+      <datalist id="visible-namespaces">
+        {names.map((name) => (
+          <option key={name} value={name} />
+        ))}
+      </datalist>
     </form>
   );
 }

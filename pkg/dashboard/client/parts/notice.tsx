@@ -13,6 +13,11 @@ export function TroubleNotice({ trouble }: { readonly trouble: Trouble | undefin
   );
 }
 
+/** A page of a user with rights in some namespaces only. */
+export function PartialMark({ isPartial }: { readonly isPartial: boolean | undefined }) {
+  return isPartial === true ? <span class="note">Only namespaces that you may see</span> : null;
+}
+
 export function Quiet({ children }: { readonly children: ComponentChildren }) {
   return <p class="quiet">{children}</p>;
 }
