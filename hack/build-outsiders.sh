@@ -84,16 +84,6 @@ build_apiextensions() {
   )
 }
 
-build_controller_runtime() {
-  release_programs k8s.io/kubernetes/cmd/kubectl
-  [ -e "$out/controller-runtime/ready" ] && return
-  copy_module sigs.k8s.io/controller-runtime@v0.12.3 "$out/controller-runtime"
-  # Go modules do not keep file modes.
-  find "$out/controller-runtime" -name "*.sh" -exec chmod +x {} +
-  pin "$out/controller-runtime" api apiextensions-apiserver apimachinery client-go component-base
-  touch "$out/controller-runtime/ready"
-}
-
 # Debian packages for the suite's images, unpacked into debian/ and not installed.
 debian_tools() {
   local tools=(bind9-dnsutils netcat-openbsd iperf) missing
