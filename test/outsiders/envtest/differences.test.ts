@@ -57,9 +57,9 @@ t.test('a second run replaces the packages that it ran', async (t) => {
 t.test('tests differ that fail on one side', async (t) => {
   const own = new Map([['a', counts(3, 'Both', 'Known [It]', 'New')]]);
   const peer = new Map([['a', counts(3, 'Both', 'Theirs')]]);
-  const known = [{ test: /^Known/, reason: 'It is so.' }];
+  const expected = [{ test: /^Known/, reason: 'It is so.' }];
   t.strictSame(
-    differingTests(own, peer, known).map(({ name, failsOn, reason }) => [name, failsOn, reason]),
+    differingTests(own, peer, expected).map(({ name, failsOn, reason }) => [name, failsOn, reason]),
     [
       ['Known [It]', 'own', 'It is so.'],
       ['New', 'own', ''],
@@ -67,7 +67,7 @@ t.test('tests differ that fail on one side', async (t) => {
     ],
     'names, sides and reasons',
   );
-  t.equal(differingTests(own, undefined, known).length, 3, 'without a comparison each failure differs');
+  t.equal(differingTests(own, undefined, expected).length, 3, 'without a comparison each failure differs');
 });
 
 t.test('a row of a page is replaced or inserted in order', async (t) => {

@@ -16,7 +16,7 @@ export interface DifferingTest {
   /** Of the programs of this project, or of the others. */
   readonly failsOn: 'own' | 'peer';
   readonly message: string;
-  /** Why this is right; empty: no known reason. */
+  /** Why this is right; empty: no reason in the table. */
   readonly reason: string;
 }
 
@@ -36,7 +36,7 @@ const failuresOf = (results: Results): readonly Failure[] => [...results.values(
 export function differingTests(
   own: Results,
   peer: Results | undefined,
-  known: readonly Difference[],
+  expected: readonly Difference[],
 ): readonly DifferingTest[] {
   const names = (results: Results | undefined) =>
     new Set(results === undefined ? [] : failuresOf(results).map(({ name }) => name));
@@ -45,7 +45,7 @@ export function differingTests(
     name,
     failsOn,
     message: reason,
-    reason: known.find(({ test }) => test.test(name))?.reason ?? '',
+    reason: expected.find(({ test }) => test.test(name))?.reason ?? '',
   });
   return [
     ...failuresOf(own)

@@ -15,11 +15,7 @@ export function withRow(page: string, mark: string, key: readonly string[], cell
 }
 
 /** Replaces the lines between the marks. */
-export function withSection(
-  page: string,
-  mark: string,
-  change: (lines: readonly string[]) => readonly string[],
-): string {
+function withSection(page: string, mark: string, change: (lines: readonly string[]) => readonly string[]): string {
   const lines = page.split('\n');
   const [begin, end] = [lines.indexOf(`<!-- ${mark}: begin -->`), lines.indexOf(`<!-- ${mark}: end -->`)];
   if (begin < 0 || end < begin) throw new Error(`the page has no section ${mark}`);

@@ -46,7 +46,7 @@ export interface EnvtestOptions {
   readonly focus: string;
 }
 
-/** Failures are differences without a known reason. */
+/** Failures are differences without a reason in the table. */
 export function runEnvtestSuite(suite: EnvtestSuite, options: EnvtestOptions): Promise<SuiteResult> {
   const name = `${suite.name}@${suite.version}`;
   return inSuiteEnvironment(name, async (environment) => {
