@@ -21,7 +21,7 @@ import type { EndpointParts } from '#apiserver/build/endpoints.js';
 import { type BeginWork, buildEnvironment, type ServerEnvironment } from '#apiserver/build/environment.js';
 import { buildNodeAgents, buildResourceMetrics } from '#apiserver/build/node-agents.js';
 import { buildPaths } from '#apiserver/build/paths.js';
-import { buildQuestions } from '#apiserver/build/questions.js';
+import { Questions } from '#apiserver/build/questions.js';
 import { buildServiceNetwork } from '#apiserver/build/service-network.js';
 import { buildServing } from '#apiserver/build/serving.js';
 import { buildStorage } from '#apiserver/build/storage.js';
@@ -149,6 +149,7 @@ export async function buildApiServer(setup: ApiServerSetup): Promise<CompleteApi
   };
   const client = () => built().client;
   const handler = () => built().handler;
+  const questions = new Questions({ environment, authorization, handler });
   const admission = await buildAdmission(values, environment, { storage, authorization, webhooks, client });
   const isOwn = (address: string, port: number) =>
     port === server?.address?.port &&
@@ -199,7 +200,7 @@ export async function buildApiServer(setup: ApiServerSetup): Promise<CompleteApi
           }),
         ],
         barrier,
-        questions: buildQuestions(environment, authorization, handler),
+        questions: (parts) => questions.endpoint(parts),
         aggregation,
         keyProbes: storage.keyProbes,
         ...(setup.around === undefined ? {} : { around: setup.around }),
@@ -229,6 +230,7 @@ export async function buildApiServer(setup: ApiServerSetup): Promise<CompleteApi
     identity,
     machineAddresses,
     idleCollection: setup.idleCollection,
+    questions,
     worker,
   });
   return server;

@@ -1,29 +1,64 @@
-/** The endpoint that answers why. Its code is read with the first question. */
+/** The endpoint that answers why. Its code is read some time after the start, or with the first question. */
+import { pods } from '#api/core/v1/resources.gen.js';
 import type { AuthorizationParts } from '#apiserver/build/authorization.js';
 import type { QuestionParts } from '#apiserver/build/endpoints.js';
 import type { ServerEnvironment } from '#apiserver/build/environment.js';
 import type { ApiHandler } from '#apiserver/http/exchange.js';
 import type { WhyEndpoint } from '#apiserver/insight/why-endpoint.js';
 import type { Endpoint } from '#apiserver/pipeline/pipeline.js';
+import { prepareSelection } from '#apiserver/registry/selectors.js';
 
-/** `handler`: the server itself, which the endpoint asks for logs. */
-export function buildQuestions(
-  { dialect, clock, turns }: Pick<ServerEnvironment, 'dialect' | 'clock' | 'turns'>,
-  { authorizer, explainer }: Pick<AuthorizationParts, 'authorizer' | 'explainer'>,
-  handler: () => ApiHandler,
-): (parts: QuestionParts) => Endpoint {
-  return ({ resources, responder }) => {
-    let loaded: Promise<WhyEndpoint> | undefined;
-    const load = async () => {
-      const { WhyEndpoint } = await import('#apiserver/insight/why-endpoint.js');
-      return new WhyEndpoint({
-        ...{ dialect, clock, authorizer, explainer, resources, responder, handler },
-        turns: turns.bulk,
-      });
-    };
-    return async (context) => {
-      loaded ??= load();
-      return (await loaded).serve(context);
-    };
-  };
+/** From the readiness of the server until it prepares for questions: the start of a cluster needs the processor first. */
+const restMs = 3000;
+
+export interface QuestionsSetup {
+  readonly environment: Pick<ServerEnvironment, 'dialect' | 'clock' | 'turns'>;
+  readonly authorization: Pick<AuthorizationParts, 'authorizer' | 'explainer'>;
+  /** The server itself, which the endpoint asks for logs. */
+  readonly handler: () => ApiHandler;
+}
+
+export class Questions {
+  readonly #setup: QuestionsSetup;
+  #parts: QuestionParts | undefined;
+  #loaded: Promise<WhyEndpoint> | undefined;
+
+  constructor(setup: QuestionsSetup) {
+    this.#setup = setup;
+  }
+
+  endpoint(parts: QuestionParts): Endpoint {
+    this.#parts = parts;
+    return async (context) => (await this.#endpoint(parts)).serve(context);
+  }
+
+  /**
+   * Does what the first question would wait for: loads the code, and reads what selectors compare of each pod, as the list of a
+   * node's pods does. Resolves when the signal has aborted, or earlier.
+   */
+  async prepare(signal: AbortSignal): Promise<void> {
+    const { clock, turns } = this.#setup.environment;
+    await clock.sleep(restMs, signal);
+    const parts = this.#parts;
+    if (signal.aborted || parts === undefined) return;
+    await this.#endpoint(parts);
+    const resource = parts.resources.find('', pods.version, pods.resource);
+    if (resource !== undefined) await prepareSelection(resource, turns.bulk, signal);
+  }
+
+  #endpoint(parts: QuestionParts): Promise<WhyEndpoint> {
+    this.#loaded ??= this.#load(parts);
+    return this.#loaded;
+  }
+
+  async #load({ resources, responder }: QuestionParts): Promise<WhyEndpoint> {
+    const { environment, authorization, handler } = this.#setup;
+    const { dialect, clock, turns } = environment;
+    const { authorizer, explainer } = authorization;
+    const { WhyEndpoint } = await import('#apiserver/insight/why-endpoint.js');
+    return new WhyEndpoint({
+      ...{ dialect, clock, authorizer, explainer, resources, responder, handler },
+      turns: turns.bulk,
+    });
+  }
 }

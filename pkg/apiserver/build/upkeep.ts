@@ -10,6 +10,7 @@ import { keepFlowSchemaStatus } from '#apiserver/bootstrap/flow-schema-status.js
 import type { ApiServer } from '#apiserver/build/api-server.js';
 import type { AuthenticationParts } from '#apiserver/build/authentication.js';
 import type { ServerEnvironment } from '#apiserver/build/environment.js';
+import type { Questions } from '#apiserver/build/questions.js';
 import type { ServiceNetwork } from '#apiserver/build/service-network.js';
 import type { ServingParts } from '#apiserver/build/serving.js';
 import type { StorageParts } from '#apiserver/build/storage.js';
@@ -33,6 +34,7 @@ export interface UpkeepParts {
   readonly network: ServiceNetwork;
   readonly serving: ServingParts;
   readonly machineAddresses: readonly string[];
+  readonly questions: Pick<Questions, 'prepare'>;
   readonly idleCollection: Omit<IdleCollectionOptions, 'clock'> | undefined;
 }
 
@@ -75,6 +77,7 @@ export async function keepUp(parts: UpkeepParts, setup: UpkeepSetup, signal: Abo
     aggregation.followIdentity(signal),
     aggregation.documents.run(signal),
     aggregation.keepAvailability(client, signal),
+    parts.questions.prepare(signal),
     ...setup.work,
     ...keepFlowControl(parts, client, signal),
     server.servesDefinitions

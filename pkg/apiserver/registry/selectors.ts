@@ -1,5 +1,6 @@
 /** A request's label and field selectors as a predicate over entries. */
 import type { ApiObjectShape } from '#api/meta/object.js';
+import type { Turns } from '#apimachinery/async/turn-queue.js';
 import { badRequest, StatusError } from '#apimachinery/errors/status.js';
 import { FieldSelector, type FieldValues } from '#apimachinery/selectors/fields.js';
 import { parseLabelSelector } from '#apimachinery/selectors/label-parser.js';
@@ -128,6 +129,22 @@ function fieldsOf(resource: ServedResource, object: ApiObjectShape): FieldValues
     ...(resource.declaration.namespaced ? { 'metadata.namespace': object.metadata.namespace ?? '' } : {}),
     ...resource.stored.strategy.selectableFields?.(object),
   };
+}
+
+/** Entries between checks for other waiting work. */
+const slice = 256;
+
+/** Reads what selectors compare of each object in the cache, which the first list with a selector would wait for. */
+export async function prepareSelection(
+  resource: ServedResource,
+  turns: Pick<Turns, 'pause'>,
+  signal: AbortSignal,
+): Promise<void> {
+  for (const [i, entry] of resource.storage.cachedIn('').entries()) {
+    if (i % slice === slice - 1) await turns.pause();
+    if (signal.aborted) return;
+    selectableOf(resource, entry);
+  }
 }
 
 function selectableOf(resource: ServedResource, entry: Entry): Selectable {
