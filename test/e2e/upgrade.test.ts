@@ -11,6 +11,7 @@ import { connect } from '#client/rest/client-config.js';
 import type { RestClient } from '#client/rest/rest-client.js';
 import { whyNoContainers } from '#cluster/machine/preflight.js';
 import { ownRanges, type RunResult, rangeArguments, root, run, startTestCluster } from '#test/e2e/harness.js';
+import { killCluster } from '#test/e2e/kill.js';
 import { ownStore } from '#test/e2e/own-store.js';
 import { pod, shell, sleeper, untilPodReady } from '#test/e2e/pods.js';
 
@@ -101,5 +102,13 @@ t.test('another release', { skip }, async (t) => {
     t.equal(await commit(), first);
     t.same(await container(), before);
     t.match((await cluster.ctl('exec', 'stays', '--', 'echo', 'alive')).stdout, 'alive');
+  });
+
+  await t.test('a start that fails leaves the containers of a killed run', async (t) => {
+    await killCluster(dataDir);
+    const failed = await run(broken, ['up', '--detach', `--data-dir=${dataDir}`], { timeoutMs: 180_000 });
+    t.match(failed, { code: 1, stderr: /in-process/ }, 'the programs do not start');
+    await cluster.up();
+    t.same(await container(), before, 'the next start takes the containers over');
   });
 });

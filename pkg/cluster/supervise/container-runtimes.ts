@@ -1,6 +1,7 @@
 /** Starts the container runtimes of a cluster's nodes, and loads their first images. */
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { Backoff } from '#apimachinery/backoff/backoff.js';
 import { type ClusterContext, keptForPods } from '#cluster/config/cluster-context.js';
 import { isInRange, primaryRange } from '#cluster/machine/network.js';
 import { removePodNetwork } from '#cluster/supervise/node-network.js';
@@ -28,6 +29,8 @@ export interface ContainerRuntimes {
   readonly pauseImage: string | undefined;
 }
 
+/** Time in which a failure to load images is not final; ms. */
+const loadingLimitMs = 30_000;
 /** Product in the names of the first images, the same in both dialects. */
 const imageProduct = 'orch';
 
@@ -71,13 +74,29 @@ export async function startContainerRuntimes(context: ClusterContext): Promise<C
           },
           leave: () => keeper.close(),
         });
-        await loadImageArchive(archive, containerd.socket);
+        await loadImages(archive, containerd.socket, context);
         return { endpoint: containerd.endpoint, cgroupRoot: containerdPaths(dir).cgroupRoot };
       }),
     ),
   );
   running.push(keptForPods('routes to pods of other nodes', () => removePodNetwork(settings)));
   return { runtimes, pauseImage: images.pause };
+}
+
+/** Loads an archive; once more after each failure for half a minute, since the runtime may exit meanwhile and is restarted. */
+async function loadImages(archive: string, socket: string, { clock, log }: ClusterContext): Promise<void> {
+  const backoff = new Backoff({ initialMs: 250, maxMs: 5000 });
+  const deadline = clock.monotonic() + loadingLimitMs;
+  for (;;) {
+    try {
+      return await loadImageArchive(archive, socket);
+    } catch (error) {
+      if (clock.monotonic() > deadline) throw error;
+      const delayMs = backoff.nextMs();
+      log.warn({ err: error, delayMs }, 'cannot load the first images; trying again');
+      await clock.sleep(delayMs);
+    }
+  }
 }
 
 /** The cgroup driver in options of the node agent, `name=value`; the last one counts. */

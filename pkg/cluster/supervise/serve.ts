@@ -17,7 +17,7 @@ import {
   type RunningCluster,
   type ServeHooks,
 } from '#cluster/config/cluster-context.js';
-import { layoutOf } from '#cluster/config/layout.js';
+import { type Layout, layoutOf } from '#cluster/config/layout.js';
 import { type ClusterSettings, readSettings } from '#cluster/config/settings.js';
 import { type ForeignEtcd, readStart, type StartOptions } from '#cluster/config/start-options.js';
 import { etcdAccess, openLastingStore } from '#cluster/etcd/access.js';
@@ -117,6 +117,7 @@ export async function serveCluster(
     process: guarded,
   };
   const stopped = aborted(stop.signal);
+  const hadPods = await hasPodsOfKilledRun(settings, layout);
   // Written before the start, so that `orch down` finds a cluster that is still starting.
   mkdirSync(layout.run, { recursive: true, mode: 0o700 });
   writeIdentity(layout.process, process.pid);
@@ -126,7 +127,11 @@ export async function serveCluster(
   // The failure is handled below.
   started.catch(() => undefined);
   try {
-    const cluster = await Promise.race([started, stopped]);
+    const cluster = await Promise.race([started, stopped]).catch((error: unknown) => {
+      // The next start takes over the pods that this one could not.
+      leavesPods ||= hadPods;
+      throw error;
+    });
     if (cluster !== undefined) {
       // From now on pods stop with the cluster, unless the leaving signal comes.
       if (!stop.signal.aborted) leavesPods = false;
@@ -152,6 +157,14 @@ export async function serveCluster(
       process.exit();
     }, exitDelayMs);
   }
+}
+
+/** Whether containers outlived the last process of this directory, as they do when it is killed. */
+async function hasPodsOfKilledRun({ nodes, runtime }: ClusterSettings, layout: Layout): Promise<boolean> {
+  if (runtime === 'simulated') return false;
+  const { shimsOf } = await import('#containerd/remains.js');
+  const shims = await Promise.all(nodes.map((name) => shimsOf(layout.runtime(name))));
+  return shims.some(({ length }) => length > 0);
 }
 
 /** Resolves when pods can be created. Rejects when a part fails to start, or when `signal` aborts. */
