@@ -16,14 +16,14 @@ hack/build-info.sh >dist/build.json
 # Programs start in half the time and with less memory from a few files than from hundreds; bin/* run these bundles. Each
 # program is bundled by itself, because a shared chunk would contain everything that any program needs. Bundles have no
 # comments and no indentation, because every thread keeps the text of its program in memory, at twice the size if one
-# character is outside of Latin-1. Names stay, for stack traces.
+# character is outside of ASCII. Licenses are in files of their own. Names stay, for stack traces.
 node dist/hack/bundle/main.js begin
 meta=$(mktemp -d)
 trap 'rm -rf "$meta"' EXIT
 bundle() {
   node_modules/.bin/esbuild "$@" \
     --bundle --splitting --platform=node --format=esm --target=node22 --sourcemap=linked --log-level=warning \
-    --minify-whitespace --line-limit=200 \
+    --minify-whitespace --line-limit=200 --legal-comments=external \
     --metafile="$meta/$(basename "$(dirname "$1")").json" \
     --outbase=dist/cmd --outdir=dist/bundle --chunk-names='chunks/[name]-[hash]' \
     --banner:js='import { createRequire as requireFrom } from "node:module"; const require = requireFrom(import.meta.url); const __dirname = import.meta.dirname;'
@@ -33,8 +33,8 @@ for program in orch orchctl orch-apiserver orch-controller-manager orch-schedule
 done
 pages=$(hack/bundle-dashboard.sh)
 mapfile -t pages <<<"$pages"
-if find dist/bundle -name '*.js' -not -path 'dist/bundle/dashboard/*' -newer dist/build.json -print0 | LC_ALL=C xargs -0r grep -l $'[\xc4-\xff]'; then
-  echo "characters outside of Latin-1: write those of regular expressions as escapes" >&2
+if find dist/bundle -name '*.js' -not -path 'dist/bundle/dashboard/*' -newer dist/build.json -print0 | LC_ALL=C xargs -0r grep -l $'[\x80-\xff]'; then
+  echo "characters outside of ASCII: write those of regular expressions as escapes" >&2
   exit 1
 fi
 # The etcd client reads the descriptions of its messages beside the folder of its code.

@@ -10,5 +10,7 @@ setFlagsFromString('--semi-space-growth-factor=1');
 setFlagsFromString('--no-parallel-scavenge');
 // The agent collects garbage itself once after a busy time. V8 would do it twice more in small steps.
 setFlagsFromString('--no-memory-reducer');
+// Most of the compiled code is for starts; what the next pod needs is compiled again in milliseconds.
+setFlagsFromString('--bytecode-old-age=2');
 const guarded = guard(process);
 process.exitCode = await run(nodeAgentProgram(guarded), guarded);

@@ -108,7 +108,7 @@ async function informers(url: string, contentType: string, ways: string): Promis
   const execArgv = ['--expose-gc', ...daemonNodeFlags('orch-controller-manager')];
   const child = fork(self, ['informers', url, contentType, ways], {
     execArgv,
-    env: { ...process.env, ...daemonEnvironment },
+    env: { ...process.env, ...daemonEnvironment('orch-controller-manager') },
   });
   const exited = once(child, 'exit');
   const answer = await Promise.race([once(child, 'message'), exited.then(() => undefined)]);

@@ -4,8 +4,10 @@
  * `ONLY=idle,probes,single,many,simulated`, `PODS=110`, `SECONDS=30`, `KINDS=exec,http,tcp,grpc`, `ROUNDS=2`.
  * `PEER_NODE_AGENT=PATH` measures another implementation's agent.
  */
+import { join } from 'node:path';
 import { realClock as clock } from '#apimachinery/clock.js';
 import { skipWithoutContainers } from '#containerd/testing/containerd-fixture.js';
+import { TestDevicePlugin } from '#nodeagent/devices/testing/device-plugin.js';
 import { type BenchNode, raisedRates, withBenchNode } from '#test/bench/nodeagent/bench-node.js';
 import { type ProbeKind, probedPods, probeKinds, startAnswering } from '#test/bench/nodeagent/probed-pods.js';
 import { measureSimulated } from '#test/bench/nodeagent/simulated.js';
@@ -28,13 +30,38 @@ const atOnce = 50;
 const eventRates = ['--event-qps=50', '--event-burst=1000'];
 
 async function idle(benchNode: BenchNode): Promise<void> {
-  await benchNode.startAgent(...raisedRates, ...eventRates);
-  await benchNode.run(Array.from({ length: count }, (_, i) => benchNode.pod(`idle-${i}`)));
-  await clock.sleep(settleMs);
-  const limits = { cpu: '1 %', memory: '120 MB' };
-  await measureIdle(benchNode.agentPid, `${count} pods without probes`, seconds, limits);
-  await benchNode.removeAll();
+  await benchNode.startAgent(...raisedRates, ...eventRates, ...everythingOn);
+  const plugin = new TestDevicePlugin({
+    socket: join(benchNode.node.folder, 'agent', 'device-plugins', 'bench.sock'),
+    resource: 'example.com/bench',
+    devices: Array.from({ length: count }, (_, i) => ({ id: `d${i}` })),
+  });
+  try {
+    await plugin.start();
+    await plugin.register();
+    await benchNode.run(Array.from({ length: count }, (_, i) => benchNode.pod(`idle-${i}`)));
+    await clock.sleep(settleMs);
+    const limits = { cpu: '1 %', memory: '120 MB' };
+    await measureIdle(benchNode.agentPid, `${count} pods without probes, all managers on`, seconds, limits);
+    await benchNode.removeAll();
+  } finally {
+    await plugin.stop();
+  }
 }
+
+/** Managers and watches that are off by default. */
+const everythingOn = [
+  '--cpu-manager-policy=static',
+  '--reserved-cpus=0',
+  '--memory-manager-policy=Static',
+  '--system-reserved=memory=200Mi',
+  '--eviction-hard=memory.available<100Mi,nodefs.available<1%,imagefs.available<1%,nodefs.inodesFree<1%,pid.available<1%',
+  '--eviction-soft=memory.available<200Mi',
+  '--eviction-soft-grace-period=memory.available=1m',
+  '--reserved-memory=0:memory=300Mi',
+  '--topology-manager-policy=best-effort',
+  '--kernel-memcg-notification=true',
+];
 
 async function probes(benchNode: BenchNode): Promise<void> {
   const answering = await startAnswering(benchNode.node.address);

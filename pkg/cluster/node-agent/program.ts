@@ -22,7 +22,7 @@ import { shutdownDependencies } from '#cluster/node-agent/shutdown.js';
 import type { Daemon } from '#daemon/daemon.js';
 import { DebugEndpoints } from '#daemon/debugging/debug-endpoints.js';
 import { InspectorProfilerSource } from '#daemon/debugging/profiler.js';
-import { garbageCollector } from '#daemon/memory/idle-collector.js';
+import { garbageCollector, heapBytes } from '#daemon/memory/idle-collector.js';
 import type { ProcessFacts } from '#daemon/metrics/process-metrics.js';
 import { createRegistry } from '#daemon/metrics/registry.js';
 import { OptionsError } from '#daemon/options/option.js';
@@ -150,7 +150,7 @@ async function create(context: Context, facts: ProcessFacts): Promise<Daemon> {
     cri,
     log,
     health: { address: values['healthz-bind-address'], port: values['healthz-port'] },
-    idleCollection: { clock, cpuUsage: () => facts.cpuUsage(), collect: garbageCollector() },
+    idleCollection: { clock, cpuUsage: () => facts.cpuUsage(), collect: garbageCollector(), heapBytes },
   });
 }
 

@@ -188,7 +188,7 @@ export class ChildDaemons implements DaemonSupervisor {
         recordArguments(layout, record, own);
         return [...daemonNodeFlags(program), join(programsFolder(), program, 'main.js'), ...own];
       },
-      env: daemonEnvironment,
+      env: daemonEnvironment(program),
       runDir: layout.run,
       logFile: join(layout.logs, `${name}.log`),
       clock,

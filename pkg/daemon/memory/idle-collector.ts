@@ -13,6 +13,8 @@ export interface IdleCollectionOptions {
   readonly cpuUsage: () => { readonly user: number; readonly system: number };
   /** Collects all garbage; blocks the process for some tens of milliseconds. */
   readonly collect: () => void;
+  /** Memory of the heap, with garbage. Present: growth is as good a reason to collect as a busy period. */
+  readonly heapBytes?: () => number;
 }
 
 /** Sampling interval. */
@@ -28,23 +30,34 @@ const idleShare = 0.05;
  */
 const idlePeriods = 2;
 
-/** Collects once after a busy period is followed by idle ones. Runs until the signal aborts. */
+/** Growth of the heap that is worth a collection. */
+const grownBytes = 8 * 1024 * 1024;
+
+/**
+ * Collects once after a busy period, or growth of the heap, is followed by idle periods. Runs until the signal aborts. Work that
+ * mostly waits, as for a container runtime on a slow machine, fills the heap without a busy period.
+ */
 export async function collectWhenIdle(options: IdleCollectionOptions, signal: AbortSignal): Promise<void> {
-  const { clock, cpuUsage, collect } = options;
+  const { clock, cpuUsage, collect, heapBytes } = options;
   const usedMs = () => (cpuUsage().user + cpuUsage().system) / 1000;
   let wasBusy = true;
   let idleFor = 0;
   let used = usedMs();
+  /** Its smallest size since the last collection. */
+  let heap = Number.POSITIVE_INFINITY;
   while (!signal.aborted) {
     await clock.sleep(periodMs, signal);
     if (signal.aborted) return;
     const now = usedMs();
     const share = (now - used) / periodMs;
     used = now;
-    if (share >= busyShare) wasBusy = true;
+    const heapNow = heapBytes?.() ?? 0;
+    heap = Math.min(heap, heapNow);
+    if (share >= busyShare || heapNow - heap >= grownBytes) wasBusy = true;
     idleFor = share > idleShare ? 0 : idleFor + 1;
     if (idleFor < idlePeriods || !wasBusy) continue;
     wasBusy = false;
+    heap = Number.POSITIVE_INFINITY;
     collect();
     used = usedMs();
   }
@@ -72,13 +85,18 @@ export class IdleCollector implements Daemon {
 }
 
 /** Reclaimable bytes below this are soon in use again. */
-const worthwhileBytes = 16 * 1024 * 1024;
+const worthwhileBytes = 4 * 1024 * 1024;
 /** The same as a share of live bytes. */
 const worthwhileShare = 0.2;
 
 /** Whether compacting reclaims enough to be worth its time, about two collections. */
 export function isScattered({ used, total }: { readonly used: number; readonly total: number }): boolean {
   return total - used > Math.max(worthwhileBytes, used * worthwhileShare);
+}
+
+/** Memory of this process's heap, with garbage. */
+export function heapBytes(): number {
+  return getHeapStatistics().total_heap_size;
 }
 
 /** Returns a function that collects all garbage with the runtime's own `gc`. */

@@ -117,7 +117,7 @@ export async function apiPeer(
     const started = realClock.monotonic();
     const child = spawn(program ?? process.execPath, program === undefined ? orch : options, {
       stdio: ['ignore', 'ignore', 'pipe'],
-      env: { ...process.env, ...(program === undefined ? daemonEnvironment : {}) },
+      env: { ...process.env, ...(program === undefined ? daemonEnvironment('orch-apiserver') : {}) },
     });
     const ended = endsWithThis(child);
     const log = follow(child);

@@ -23,7 +23,7 @@ export function parseFormatDuration(text: string): Duration | undefined {
   let total = 0n;
   let hasUnit = false;
   // Also matches numbers without a word and skips them: searching a word after each digit would be quadratic.
-  for (const [, count = '', word = ''] of text.matchAll(/(\d+)\s*([A-Za-zµ]*)/g)) {
+  for (const [, count = '', word = ''] of text.matchAll(/(\d+)\s*([A-Za-z\u00b5]*)/g)) {
     if (word === '') continue;
     if (count.length > 18) return undefined;
     const name = word.toLowerCase();
