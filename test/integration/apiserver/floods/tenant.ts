@@ -50,11 +50,19 @@ export async function furnish(administrator: Victim): Promise<void> {
     });
 }
 
+/** Removes what floods of creates have left, and waits until it is gone. */
+export async function removeCreated(administrator: Victim): Promise<void> {
+  const selected = `${path}?labelSelector=${label}`;
+  const { status, text } = await administrator.send('DELETE', selected);
+  if (status !== 200) throw new Error(`${selected}: ${status} ${text}`);
+}
+
+const label = 'flood';
 let created = 0;
 const run = Math.random().toString(36).slice(2);
 
 function newConfigMap(): string {
-  const metadata = { name: `flood-${run}-${process.pid}-${created++}` };
+  const metadata = { name: `flood-${run}-${process.pid}-${created++}`, labels: { [label]: run } };
   return JSON.stringify({ apiVersion: 'v1', kind: 'ConfigMap', metadata, data: { a: 'x'.repeat(500) } });
 }
 
