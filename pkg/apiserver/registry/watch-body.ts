@@ -42,8 +42,9 @@ const watchOver = new Error('the watch is over');
 /** A watch requests a bookmark this long before its end, so that the client can resume from there. */
 const lastBookmarkMs = 2000;
 
-/** A larger first batch is a watch's initial state, which no other watch will send. */
+/** Limits of a first batch that may be changes, which other watches send, too; a larger one is a watch's initial state. */
 const maxSharedEvents = 400;
+const maxSharedBytes = 256 * 1024;
 
 /** Limit of the large entries that a watch has in memory, unless a single one is larger. */
 const maxHeldBytes = 4 * 1024 * 1024;
@@ -102,7 +103,14 @@ export class WatchBody extends SourceBody implements WatchListener {
     this.#session.follow(this);
   }
 
+  /** In turns with other long work: many clients that read large objects may have room for more at once. */
   resume(): void {
+    const wait = this.#registry.turns.bulk.pause();
+    if (wait === undefined) this.#goOn();
+    else void wait.then(() => this.#goOn());
+  }
+
+  #goOn(): void {
     if (this.#sink === undefined) return;
     if (this.#rest !== undefined && !this.#passOn(this.#rest)) return;
     const accepts = this.#accepts;
@@ -124,7 +132,7 @@ export class WatchBody extends SourceBody implements WatchListener {
   /** Called by the session. */
   events(batch: readonly ResourceEvent[], beginning: boolean): boolean {
     const conversion = this.#resource.conversion?.kind === 'remote' ? this.#converted(batch) : undefined;
-    const shared = !beginning || batch.length <= maxSharedEvents;
+    const shared = !beginning || isSmall(batch);
     if (conversion === undefined && this.#isReady(batch)) return this.#send(batch, shared);
     this.#sendSlowly(batch, shared, conversion).then(
       (goesOn) => {
@@ -274,6 +282,13 @@ export class WatchBody extends SourceBody implements WatchListener {
 function* holding(parts: Iterable<Buffer>, held: LargeView[]): Generator<Buffer> {
   yield* parts;
   held.length = 0;
+}
+
+function isSmall(batch: readonly ResourceEvent[]): boolean {
+  if (batch.length > maxSharedEvents) return false;
+  let bytes = 0;
+  for (const event of batch) if (event.type !== 'BOOKMARK') bytes += event.entry.size;
+  return bytes <= maxSharedBytes;
 }
 
 function entriesOf(events: readonly ResourceEvent[]): Entry[] {

@@ -194,11 +194,16 @@ export class PartsBody extends LongBody {
   }
 }
 
-/** Joins parts into pieces of about `pieceBytes`. */
+/** Joins parts into pieces of about `pieceBytes`. A larger part is a piece of its own, and is not copied. */
 export function* pieces(parts: Iterable<Buffer>): Generator<Buffer, void, void> {
   let held: Buffer[] = [];
   let size = 0;
   for (const part of parts) {
+    if (part.length >= pieceBytes && size > 0) {
+      yield joined(held, size);
+      held = [];
+      size = 0;
+    }
     held.push(part);
     size += part.length;
     if (size < pieceBytes) continue;
