@@ -63,6 +63,45 @@ t.test('preferred clients go first, but not alone', async (t) => {
   t.same(begun, ['node', 'node', 'node', 'a', 'node', 'b', 'c']);
 });
 
+t.test('a crowd is accepted before its handshakes, but not for ever', async (t) => {
+  const turns: (() => void)[] = [];
+  const handshakes = new Handshakes({
+    clock: realClock,
+    waitMs: 60_000,
+    defer: (then) => turns.push(then),
+    isPreferred: (client) => client === 'node',
+  });
+  const begun: string[] = [];
+  const arrive = async (client: string) => {
+    const socket = silent();
+    handshakes.await(socket, client, () => begun.push(client));
+    await turn();
+    return socket;
+  };
+  const say = async (socket: Socket) => {
+    socket.push('hello');
+    await turn();
+  };
+  await say(await arrive('a'));
+  await arrive('b');
+  turns.shift()?.();
+  t.same(begun, [], 'a connection has come since');
+  turns.shift()?.();
+  t.same(begun, ['a'], 'none has come since');
+  await say(await arrive('a'));
+  await say(await arrive('node'));
+  await arrive('b');
+  turns.shift()?.();
+  t.same(begun, ['a', 'node'], 'a preferred client does not wait');
+  let accepting = 0;
+  for (; begun.length === 2; accepting += 1) {
+    await arrive('b');
+    turns.shift()?.();
+  }
+  t.same(begun, ['a', 'node', 'a']);
+  t.equal(accepting, 17, 'sixteen turns without a handshake');
+});
+
 t.test('a client that sends nothing is disconnected', async (t) => {
   let expire = () => undefined as unknown;
   let cancelled = 0;

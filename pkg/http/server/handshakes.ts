@@ -2,6 +2,9 @@
  * Begins TLS handshakes one at a time, and those of different clients in turn: a handshake costs more than most requests,
  * and it costs the server before it knows the client. A handshake begins when its client has sent something, so that silent
  * clients delay no others.
+ *
+ * Node.js accepts one connection in each turn of the event loop, in the order of their arrival. So while connections arrive,
+ * handshakes wait for some turns: a crowd of clients then waits here, where others go before it, not in the system's queue.
  */
 import type { Socket } from 'node:net';
 import type { Clock } from '#apimachinery/clock.js';
@@ -18,6 +21,8 @@ export interface HandshakesOptions {
 
 /** Of so many handshakes, one is of the other clients, if any waits. */
 const oneOf = 4;
+/** Turns that accept connections without a handshake. */
+const maxAccepting = 16;
 
 type Line = Map<string, (() => void)[]>;
 
@@ -29,6 +34,12 @@ export class Handshakes {
   /** Begun so far. */
   #count = 0;
   #running = false;
+  /** Connections so far. */
+  #accepted = 0;
+  /** Of these, those that a turn, or a client that has sent something, came after. */
+  #past = 0;
+  /** Turns without a handshake so far. */
+  #accepting = 0;
 
   constructor(options: HandshakesOptions) {
     this.#options = options;
@@ -37,6 +48,8 @@ export class Handshakes {
   /** Calls `begin` when it is this client's turn. */
   await(socket: Socket, client: string, begin: () => void): void {
     const { clock, waitMs } = this.#options;
+    this.#accepted += 1;
+    const own = this.#accepted;
     const timer = clock.setTimer(() => socket.destroy(), waitMs);
     const stop = () => {
       timer.cancel();
@@ -48,6 +61,7 @@ export class Handshakes {
     };
     const greeted = () => {
       if (socket.readableLength === 0) return;
+      this.#past = Math.max(this.#past, own);
       this.#add(client, () => {
         stop();
         if (!socket.destroyed) begin();
@@ -68,12 +82,25 @@ export class Handshakes {
   }
 
   readonly #run = (): void => {
-    this.#count += 1;
-    const others = this.#preferred.size === 0 || (this.#count % oneOf === 0 && this.#line.size > 0);
-    takeFrom(others ? this.#line : this.#preferred)?.();
+    const line = this.#next();
+    if (line !== undefined) takeFrom(line)?.();
     this.#running = this.#line.size + this.#preferred.size > 0;
     if (this.#running) this.#options.defer(this.#run);
   };
+
+  /** Whose turn it is; undefined: the next connection's. */
+  #next(): Line | undefined {
+    const accepts = this.#accepted > this.#past && this.#accepting < maxAccepting;
+    this.#past = this.#accepted;
+    const others = this.#preferred.size === 0 || (this.#count % oneOf === oneOf - 1 && this.#line.size > 0);
+    if (!others || !accepts) {
+      this.#accepting = 0;
+      this.#count += 1;
+      return others ? this.#line : this.#preferred;
+    }
+    this.#accepting += 1;
+    return this.#preferred.size > 0 ? this.#preferred : undefined;
+  }
 }
 
 function takeFrom(clients: Line): (() => void) | undefined {
