@@ -5,7 +5,7 @@
 
 import { type ClientOptions, WebSocket } from 'ws';
 import { kubernetesDialect } from '#apimachinery/dialect.js';
-import type { Status } from '#apimachinery/errors/status.js';
+import { type Status, StatusError } from '#apimachinery/errors/status.js';
 import type { WebSocketTarget } from '#cmd/orchctl/api/api.js';
 import { CommandError } from '#cmd/orchctl/terminal/errors.js';
 import type { Output } from '#cmd/orchctl/terminal/terminal.js';
@@ -46,19 +46,19 @@ export function opened(socket: WebSocket): Promise<void> {
     socket.once('unexpected-response', (_request, response) => {
       const parts: Buffer[] = [];
       response.on('data', (part: Buffer) => parts.push(part));
-      response.on('end', () => reject(new CommandError(refusal(response.statusCode, Buffer.concat(parts).toString()))));
+      response.on('end', () => reject(refusal(response.statusCode, Buffer.concat(parts).toString())));
     });
   });
 }
 
-function refusal(code: number | undefined, body: string): string {
+function refusal(code: number | undefined, body: string): Error {
   try {
     const status = JSON.parse(body) as Status;
-    if (status.message !== undefined) return `Error from server (${status.reason ?? code}): ${status.message}`;
+    if (status.message !== undefined) return new StatusError(status);
   } catch {
     // A plain text body.
   }
-  return `the server responded with status ${code}: ${body.trim()}`;
+  return new CommandError(`the server responded with status ${code}: ${body.trim()}`);
 }
 
 function exitCode(socket: WebSocket, { out, err, signal }: RemoteStreams): Promise<number> {
