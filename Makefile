@@ -4,7 +4,7 @@ FLAGS ?=
 EXAMPLE ?= web
 FILE ?=
 
-.PHONY: help up down test vm-test arm64-test check lint generate build images dist bench fuzz soak compatibility clean
+.PHONY: help up down test vm-test arm64-test check lint generate build images dist envtest-pack bench fuzz soak compatibility clean
 .DEFAULT_GOAL := help
 
 help: ## Show this list
@@ -24,6 +24,9 @@ images: ## Build the daemons' images, an OCI archive, without a container engine
 
 dist: ## Pack the programs and their Node.js into one archive that runs without npm; ARCHS="amd64 arm64"
 	@hack/dist.sh
+
+envtest-pack: ## Pack the programs for tests and use the archive as a KUBEBUILDER_ASSETS, also by envtest itself where there is Go
+	@hack/envtest-pack.sh
 
 test: ## Install what is missing, build, lint and run every test
 	@hack/test.sh

@@ -59,6 +59,18 @@ t.test('merges the files of the environment, including plugins', async (t) => {
   await t.rejects(connection({ HOME: folder }), { message: /no client configuration/ });
 });
 
+t.test('the command line needs no file', async (t) => {
+  for (const env of [{ HOME: folder }, { KUBECONFIG: `${folder}/missing` }]) {
+    const config = await connection(env, {
+      server: 'https://127.0.0.1:1',
+      token: 'own',
+      'insecure-skip-tls-verify': true,
+    });
+    t.match(config, { server: 'https://127.0.0.1:1', namespace: 'default', insecureSkipVerify: true });
+    t.equal(await config.token?.token(), 'own');
+  }
+});
+
 t.test('the command line overrides the files', async (t) => {
   const env = { KUBECONFIG: `${clusters}:${users}`, HTTPS_PROXY: 'http://proxy:1' };
   const config = await connection(env, {

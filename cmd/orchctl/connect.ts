@@ -3,8 +3,8 @@ import { existsSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { delimiter, join, resolve } from 'node:path';
 import { childProcessPlugins } from '#client/kubeconfig/exec-plugin.js';
-import type { Cluster, User } from '#client/kubeconfig/file.js';
-import { type LoadOptions, loadKubeconfig, loadKubeconfigs } from '#client/kubeconfig/load.js';
+import { type Cluster, singleContext, type User } from '#client/kubeconfig/file.js';
+import { clientConfigFrom, type LoadOptions, loadKubeconfig, loadKubeconfigs } from '#client/kubeconfig/load.js';
 import type { ClientConfig } from '#client/rest/client-config.js';
 import { HttpTransport } from '#client/rest/http-transport.js';
 import { Api, type WebSocketTarget } from '#cmd/orchctl/api/api.js';
@@ -15,11 +15,8 @@ import { Dialer } from '#http/client/dialer.js';
 
 /** The files from the environment, else the first default file that exists. */
 function configFiles(env: Terminal['env']): string[] {
-  const variable = env['ORCHCONFIG'] || env['KUBECONFIG'] || '';
-  if (variable !== '') return variable.split(delimiter);
-  const home = env['HOME'] ?? homedir();
-  const usual = [join(home, '.orch', 'config'), join(home, '.kube', 'config')];
-  const defaultFile = usual.find((path) => existsSync(path));
+  if (variableOf(env) !== '') return namedFiles(env);
+  const defaultFile = namedFiles(env).find((path) => existsSync(path));
   if (defaultFile === undefined) {
     throw new CommandError(
       `no client configuration: give --config FILE or set ORCHCONFIG (a cluster made by \`orch up\` has one at DIR/client.config)`,
@@ -28,10 +25,28 @@ function configFiles(env: Terminal['env']): string[] {
   return [defaultFile];
 }
 
+function variableOf(env: Terminal['env']): string {
+  return env['ORCHCONFIG'] || env['KUBECONFIG'] || '';
+}
+
+/** The files from the environment, else all default files; they may not exist. */
+function namedFiles(env: Terminal['env']): string[] {
+  const variable = variableOf(env);
+  if (variable !== '') return variable.split(delimiter);
+  const home = env['HOME'] ?? homedir();
+  return [join(home, '.orch', 'config'), join(home, '.kube', 'config')];
+}
+
+const emptyConfig = singleContext({ server: '', clusterName: 'default', userName: 'default' });
+
 export async function connectionOf(values: Values, terminal: Terminal): Promise<ClientConfig> {
   const options = loadOptions(values, terminal);
   const file = values.string('config') ?? '';
-  return file === '' ? loadKubeconfigs(configFiles(terminal.env), options) : loadKubeconfig(file, options);
+  if (file !== '') return loadKubeconfig(file, options);
+  // Like 1.24: the command line may say everything that a file says.
+  if (options.server !== undefined && namedFiles(terminal.env).every((path) => !existsSync(path)))
+    return clientConfigFrom(emptyConfig, { ...options, directory: '.' });
+  return loadKubeconfigs(configFiles(terminal.env), options);
 }
 
 function loadOptions(values: Values, { clock, env, stdin }: Terminal): LoadOptions {

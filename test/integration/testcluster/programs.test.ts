@@ -1,4 +1,7 @@
-/** The programs of a KUBEBUILDER_ASSETS, started as envtest starts them, and the command line of `orch test`. */
+/**
+ * The programs of a KUBEBUILDER_ASSETS, started as envtest starts them, and the command line of `orch test`. The variable
+ * ORCH_ENVTEST_ASSETS names a folder to test in place of bin/envtest, such as an unpacked archive; then only its programs are tested.
+ */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { generateKeyPairSync } from 'node:crypto';
 import { once } from 'node:events';
@@ -18,7 +21,9 @@ import type { ClusterFacts } from '#testcluster/command/running-cluster.js';
 
 t.setTimeout(180_000);
 
-const assets = join(root, 'bin', 'envtest');
+const unpacked = process.env['ORCH_ENVTEST_ASSETS'];
+const assets = unpacked ?? join(root, 'bin', 'envtest');
+const ofProject = { skip: unpacked === undefined ? false : 'not of the folder' };
 const orch = join(root, 'bin', 'orch');
 
 interface Program {
@@ -140,6 +145,9 @@ t.test('envtest starts an API server, which runs in the process of etcd', async 
   t.match(await ask(port, '/api/v1/namespaces', 'secret', namespace), { status: 201 });
   t.match(await ask(port, '/test', 'secret'), { status: 200 }, 'a cluster for tests has its endpoints');
   t.notOk((await readFile(`/proc/${first.child.pid}/cmdline`, 'utf8')).includes('node'), 'its own process is a shell');
+  const server = [`--server=https://127.0.0.1:${port}`, '--insecure-skip-tls-verify=true', '--token=secret'];
+  const listed = await run(join(assets, 'kubectl'), [...server, 'get', 'namespaces', '-o', 'name'], { cwd: folder });
+  t.match(listed, { code: 0, stdout: /^namespace\/kept$/m }, 'kubectl finds it');
   first.child.kill('SIGTERM');
   t.same(await first.exited, [0, null], 'it stops when it is told to');
   t.match(first.log(), /serving/, 'its log is written by its own process');
@@ -191,7 +199,7 @@ t.test('beside another etcd, the API server is a process of its own; controllers
   t.same(await server.exited, [0, null]);
 });
 
-t.test('orch test runs a command with a cluster and leaves nothing', async (t) => {
+t.test('orch test runs a command with a cluster and leaves nothing', ofProject, async (t) => {
   const script = 'echo "$KUBECONFIG $USE_EXISTING_CLUSTER $KUBEBUILDER_ASSETS"; "$1" get namespaces -o name; exit 7';
   const args = ['--controllers', 'none', '--', 'sh', '-c', script, 'sh', join(root, 'bin', 'orchctl')];
   const { code, stdout, stderr } = await run(orch, ['test', ...args]);
@@ -209,7 +217,7 @@ t.test('orch test runs a command with a cluster and leaves nothing', async (t) =
   t.match(await run(orch, ['test', '--controllers', 'none']), { code: 2, stderr: /no command follows the flags/ });
 });
 
-t.test('a killed orch test takes its command and its files with it', async (t) => {
+t.test('a killed orch test takes its command and its files with it', ofProject, async (t) => {
   const script = 'echo "$$ $KUBECONFIG"; exec sleep 600';
   const program = start(t, orch, ['test', '--controllers', 'none', '--', 'sh', '-c', script]);
   await until(program, async () => program.log().includes('kubeconfig'));
@@ -221,7 +229,7 @@ t.test('a killed orch test takes its command and its files with it', async (t) =
   t.pass('a shell that outlasts it cleans up');
 });
 
-t.test('orch test start and stop serve programs of other languages', async (t) => {
+t.test('orch test start and stop serve programs of other languages', ofProject, async (t) => {
   const { stdout, stderr, code } = await run(orch, [
     'test',
     'start',
