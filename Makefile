@@ -52,7 +52,7 @@ bench: ## Measure start-up, memory, throughput
 fuzz: ## Break bodies, addresses, rights and sizes of requests, SPDY's, HTTP/2's and etcd's frames, and schemas, ten minutes each
 	@hack/fuzz.sh
 
-soak: ## Let clients leave, and schedulers die, at random moments, ten minutes each; chaos on nodes, ten minutes in memory and half an hour for real; floods; etcd's members come and go
+soak: ## Let clients leave, and schedulers die, at random moments, ten minutes each; chaos on nodes, ten minutes in memory and half an hour for real; floods; etcd's members come and go; an hour of the dashboard
 	@hack/soak.sh
 	@hack/soak.sh --floods
 	@hack/soak.sh --histories
@@ -60,6 +60,7 @@ soak: ## Let clients leave, and schedulers die, at random moments, ten minutes e
 	@hack/soak.sh --faults
 	@hack/soak.sh --chaos
 	@hack/soak.sh --settle
+	@hack/soak.sh --dashboard
 
 compatibility: ## Run the tests on every version of etcd, kine, containerd, Node.js and kubectl that is here, an hour
 	@hack/build.sh && hack/compatibility.sh

@@ -18,6 +18,7 @@ import { weightsOf } from '#apiserver/build/user-weights.js';
 import { isUncachedByDefault } from '#apiserver/build/watch-cache.js';
 import type { ExceededBounds } from '#apiserver/customresources/exceeded-bounds.js';
 import { withCrossOrigin } from '#apiserver/http/cross-origin.js';
+import type { DashboardLogin } from '#apiserver/http/dashboard-login.js';
 import { withDashboard } from '#apiserver/http/dashboard-pages.js';
 import type { ApiHandler, PromptHandler } from '#apiserver/http/exchange.js';
 import { Drain, handled } from '#apiserver/pipeline/drain.js';
@@ -37,6 +38,8 @@ export interface ApiServerDependencies {
   readonly resources: ResourceParts;
   readonly writes?: WriteParts;
   readonly endpoints?: EndpointParts;
+  /** See `DashboardOptions`. */
+  readonly dashboardLogin?: DashboardLogin | undefined;
   /** Awaited before connections are accepted. */
   readonly beforeListening?: (() => Promise<void>) | undefined;
   /** Frees what the dependencies hold; called once, when the server ends. */
@@ -209,7 +212,7 @@ export class ApiServer implements Daemon {
       },
     );
     const run: PromptHandler = (request) => pipeline.run(request, endpoint);
-    const handle = this.#options.hasDashboard ? withDashboard(run) : run;
+    const handle = this.#options.hasDashboard ? withDashboard(run, { login: dependencies.dashboardLogin }) : run;
     this.#drain = this.#options.sendRetryAfter ? new Drain(this.name) : undefined;
     this.#handle = handled(
       this.#drain,

@@ -191,7 +191,10 @@ async function tokenWebhook(
 }
 
 /** Requests to the provider are rare, so each one reads the CA file again: it may have been replaced. */
-async function openIdAuthority(values: ApiServerValues, log: Logger): Promise<(() => Promise<string>) | undefined> {
+export async function openIdAuthority(
+  values: ApiServerValues,
+  log: Logger,
+): Promise<(() => Promise<string>) | undefined> {
   const bundle = await FollowedFile.read('oidc-ca-file', values['oidc-ca-file'], certificateBundle);
   if (bundle === undefined) return undefined;
   return async () => {

@@ -17,6 +17,7 @@ import { buildAudit } from '#apiserver/build/audit.js';
 import { buildAuthentication } from '#apiserver/build/authentication.js';
 import { type AuthorizationParts, buildAuthorization } from '#apiserver/build/authorization.js';
 import { CompleteApiServer } from '#apiserver/build/complete-api-server.js';
+import { buildDashboardLogin } from '#apiserver/build/dashboard-login.js';
 import type { EndpointParts } from '#apiserver/build/endpoints.js';
 import { type BeginWork, buildEnvironment, type ServerEnvironment } from '#apiserver/build/environment.js';
 import { buildNodeAgents, buildResourceMetrics } from '#apiserver/build/node-agents.js';
@@ -213,6 +214,7 @@ export async function buildApiServer(setup: ApiServerSetup): Promise<CompleteApi
           ...setup.paths,
         },
       },
+      dashboardLogin: await buildDashboardLogin(values, environment),
       release: () => {
         resourceMetrics.close();
         authentication.close();

@@ -23,7 +23,19 @@ export const genericServerOptions = {
     type: 'bool',
     section,
     meaning:
-      'Serve the dashboard below /ui/, to users who log in there with a token. Its files need no authentication; what it shows needs the rights of the user.',
+      'Serve the dashboard below /ui/, to users who log in there with a token, or at the OpenID provider if --oidc-issuer-url names one. Its files need no authentication; what it shows needs the rights of the user.',
+  },
+  'dashboard-oidc-client-secret-file': {
+    type: 'string',
+    section,
+    meaning:
+      'File with the client secret by which the dashboard proves itself to the OpenID provider. Empty: it is a public client, which PKCE protects. The provider has to accept the redirect address https://HOST/ui/login/return.',
+  },
+  'dashboard-oidc-scopes': {
+    type: 'strings',
+    default: ['openid', 'profile', 'email'],
+    section,
+    meaning: 'Scopes that the dashboard requests of the OpenID provider.',
   },
   'default-not-ready-toleration-seconds': {
     type: 'int',

@@ -72,7 +72,7 @@ export async function up(argv: readonly string[], { guarded, examples }: UpDepen
       featureGates: options['feature-gates'],
       schedulerConfig: readable(options['scheduler-config']),
       daemonOptions: {
-        apiServer: options['apiserver-arg'],
+        apiServer: [...(options.dashboard ? ['dashboard=true'] : []), ...options['apiserver-arg']],
         controllerManager: options['controller-manager-arg'],
         scheduler: options['scheduler-arg'],
         nodeAgent: options['nodeagent-arg'],

@@ -177,6 +177,12 @@ export const upOptions = {
     section: 'Network',
     meaning: 'HTTPS port of the built-in ingress controller; 0 for none.',
   },
+  dashboard: {
+    type: 'bool',
+    section: 'Serving',
+    meaning:
+      'Serve the dashboard below /ui/ of the API server, to users with a token. `orchctl ui` shows it without this.',
+  },
   'scheduler-config': {
     type: 'string',
     section: 'Daemons',

@@ -5,7 +5,7 @@ import { type App, AppContext } from '#dashboard/client/parts/app-context.js';
 import { Quiet, TroubleNotice } from '#dashboard/client/parts/notice.js';
 import { Shell } from '#dashboard/client/parts/shell.js';
 import { HttpRequests } from '#dashboard/client/platform/http.js';
-import { openSession, type Session, type SessionInfo } from '#dashboard/client/platform/session.js';
+import { finishLogin, openSession, type Session, type SessionInfo } from '#dashboard/client/platform/session.js';
 import { WorkerLink } from '#dashboard/client/platform/worker-link.js';
 import { type Discovery, discover } from '#dashboard/live/discover.js';
 import { UsageHistory } from '#dashboard/model/history.js';
@@ -17,18 +17,31 @@ export function Application() {
   const [info, setInfo] = useState<SessionInfo | undefined>(undefined);
   const [session, setSession] = useState<Session | undefined>(undefined);
   const [trouble, setTrouble] = useState<Trouble | undefined>(undefined);
+  const [refused, setRefused] = useState<Trouble | undefined>(undefined);
   useEffect(() => {
-    openSession().then(
-      (opened) => {
-        setInfo(opened);
-        if (opened.mode === 'local') setSession({ info: opened, credentials: { kind: 'cookie' } });
-      },
-      (error: unknown) => setTrouble(troubleFrom(error)),
-    );
+    const open = async () => {
+      const opened = await openSession();
+      if (opened.mode === 'local') setSession({ info: opened, credentials: { kind: 'cookie' } });
+      else {
+        const credentials = await finishLogin().catch((error: unknown): undefined => {
+          setRefused(troubleFrom(error));
+        });
+        if (credentials !== undefined) setSession({ info: opened, credentials });
+      }
+      setInfo(opened);
+    };
+    open().catch((error: unknown) => setTrouble(troubleFrom(error)));
   }, []);
   if (trouble !== undefined) return <Refused trouble={trouble} />;
   if (session !== undefined) return <Connected session={session} onRefused={() => setSession(undefined)} />;
-  if (info?.mode === 'token') return <Login onLogin={(credentials) => setSession({ info, credentials })} />;
+  if (info?.mode === 'token')
+    return (
+      <Login
+        hasProvider={info.hasProvider === true}
+        refused={refused}
+        onLogin={(credentials) => setSession({ info, credentials })}
+      />
+    );
   return info === undefined ? <Connecting /> : <Refused trouble={{ code: 401, message: '' }} />;
 }
 

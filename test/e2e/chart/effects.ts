@@ -312,6 +312,7 @@ export const scenes: readonly Scene[] = [
       },
       'apiServer.ips': { value: ['192.0.2.1'], at: jobArgs, shows: '--server-ips=192.0.2.1,10.9.0.1' },
       'apiServer.advertiseAddress': { value: '192.0.2.2', at: apiArgs, shows: '--advertise-address=192.0.2.2' },
+      'apiServer.dashboard': { value: true, at: apiArgs, shows: '--dashboard=true' },
       'apiServer.service.port': { value: 443, at: 'Service/apiserver spec.ports', shows: { port: 443 } },
       'apiServer.service.nodePort': { value: 30_443, at: 'Service/apiserver spec.ports', shows: { nodePort: 30_443 } },
       ...serviceEffects('apiServer', 'Service/apiserver'),

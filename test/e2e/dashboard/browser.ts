@@ -9,12 +9,14 @@ export function whyNoBrowser(): string | undefined {
   return existsSync(program) ? undefined : 'no chromium (package chromium)';
 }
 
-export function startBrowser(): Promise<Browser> {
+/** `more`: further arguments. */
+export function startBrowser(more: readonly string[] = []): Promise<Browser> {
   return chromium.launch({
     executablePath: program,
     args: [
       ...['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking'],
       ...['--disable-component-update', '--disable-sync', '--hide-scrollbars', '--force-color-profile=srgb'],
+      ...more,
     ],
   });
 }

@@ -13,6 +13,8 @@ export interface SessionInfo {
   readonly namespace?: string;
   /** Whether ports can be forwarded to this machine. */
   readonly forwards?: boolean;
+  /** Whether users may log in at an OpenID provider. */
+  readonly hasProvider?: boolean;
 }
 
 export interface Session {
@@ -38,6 +40,33 @@ export async function openSession(): Promise<SessionInfo> {
       await browserClock.sleep(pauseMs * tries);
     }
   }
+}
+
+const returnPath = '/ui/login/return';
+
+/** Where a login at the provider begins. */
+export const providerLink = '/ui/login';
+
+/**
+ * The token of the login from which the provider has sent the browser back; undefined on any other page. Throws RequestError for a
+ * login that was refused.
+ */
+export async function finishLogin(): Promise<Credentials | undefined> {
+  if (location.pathname !== returnPath) return undefined;
+  const answer = new URLSearchParams(location.search);
+  // The code no longer stands in the address, nor in the history.
+  history.replaceState(null, '', '/ui/');
+  const error = answer.get('error');
+  if (error !== null) throw new RequestError(403, answer.get('error_description') ?? error);
+  const response = await fetch('/ui/login/token', {
+    method: 'POST',
+    headers: { ...header, 'content-type': 'application/json' },
+    body: JSON.stringify({ code: answer.get('code') ?? '', state: answer.get('state') ?? '' }),
+    cache: 'no-store',
+  });
+  if (!response.ok) throw failureOf(response.status, await response.text());
+  const { token } = (await response.json()) as { readonly token: string };
+  return checkToken(token);
 }
 
 /** The secret of the link, which no longer stands in the address afterwards. */
