@@ -2,7 +2,7 @@
 # Records the behaviour of another implementation's daemons, for the tests that compare ours (hack/build-peers.sh builds them).
 # Usage: record-peer.sh controllers [SITUATION…] (PEER_CONTROLLER_MANAGER names its program; beginnings of names)
 # Usage: record-peer.sh apiserver [FILE…] (PEER_APISERVER names its program)
-# Usage: record-peer.sh client (PEER_CLIENT names its program)
+# Usage: record-peer.sh client [TABLE…] (PEER_CLIENT names its program)
 set -euo pipefail
 cd "$(dirname "$0")/.."
 what=${1:-}

@@ -58,6 +58,12 @@ export const commands: readonly CommandEntry[] = [
     load: async () => (await import('#cmd/orchctl/commands/apply/apply.js')).apply,
   },
   {
+    name: 'kustomize',
+    section: change,
+    summary: 'Print the objects of a kustomization',
+    load: async () => (await import('#cmd/orchctl/commands/kustomize.js')).kustomize,
+  },
+  {
     name: 'replace',
     section: change,
     summary: 'Replace objects by those in files',

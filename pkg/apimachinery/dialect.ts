@@ -397,6 +397,22 @@ export const kubernetesDialect: Dialect = makeDialect({
   invalidCombination: 422,
 });
 
+/** Names in kustomizations, which are the same in both dialects because published kustomizations have them. */
+export const kustomizeNames = {
+  apiVersion: 'kustomize.config.k8s.io/v1beta1',
+  componentVersion: 'kustomize.config.k8s.io/v1alpha1',
+  /** Annotation of objects that no server gets. */
+  localConfig: 'config.kubernetes.io/local-config',
+  managedBy: 'app.kubernetes.io/managed-by',
+  /** Annotations of ingresses with names of secrets, and of config maps. */
+  ingressSecrets: [
+    'ingress.kubernetes.io/auth-secret',
+    'nginx.ingress.kubernetes.io/auth-secret',
+    'nginx.ingress.kubernetes.io/auth-tls-secret',
+  ],
+  ingressConfigMaps: ['nginx.ingress.kubernetes.io/fastcgi-params-configmap'],
+} as const;
+
 /** The dialect of that name. Throws a RangeError that lists valid names. */
 export function dialectByName(name: string): Dialect {
   if (name === 'orch') return orchDialect;

@@ -5,6 +5,7 @@ import type { ApiObject } from '#client/client.js';
 import { objectPath } from '#cmd/orchctl/api/api.js';
 import type { Command, Invocation } from '#cmd/orchctl/commands/command.js';
 import { commandGroup } from '#cmd/orchctl/commands/group.js';
+import { readsFiles } from '#cmd/orchctl/commands/manifests.js';
 import { filenameOptions } from '#cmd/orchctl/commands/options.js';
 import { select } from '#cmd/orchctl/commands/selection.js';
 import { resultPrinter } from '#cmd/orchctl/commands/writing.js';
@@ -40,7 +41,7 @@ export const certificate = commandGroup({
 
 async function decide(invocation: Invocation, action: 'approve' | 'deny'): Promise<number> {
   const { api, args, clock, values } = invocation;
-  if (args.length === 0 && values.strings('filename').length === 0) {
+  if (args.length === 0 && !readsFiles(values)) {
     throw new CommandError('one or more CSRs must be specified as <name> or -f <filename>');
   }
   const named = args.map((name) => (name.includes('/') ? name : `certificatesigningrequests/${name}`));

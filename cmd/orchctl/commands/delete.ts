@@ -4,7 +4,7 @@ import type { ApiObject } from '#client/client.js';
 import { objectPath, withQuery } from '#cmd/orchctl/api/api.js';
 import { parseTargets, type ServedResource } from '#cmd/orchctl/api/resources.js';
 import type { Command, Invocation } from '#cmd/orchctl/commands/command.js';
-import { readManifests } from '#cmd/orchctl/commands/manifests.js';
+import { readManifests, readsFiles } from '#cmd/orchctl/commands/manifests.js';
 import { dryRunOption, objectsOptions } from '#cmd/orchctl/commands/options.js';
 import {
   nameOfAllNamespaces,
@@ -147,7 +147,7 @@ function ignoresMissing(values: Values): boolean {
 async function victimsOf(invocation: Invocation): Promise<{ victims: Victim[]; errors: unknown[] }> {
   const { api, values, args, namespace } = invocation;
   const catalog = await api.catalog();
-  if (values.strings('filename').length > 0) {
+  if (readsFiles(values)) {
     refuseArguments(args);
     const manifests = await readManifests(invocation, catalog);
     return { victims: manifests.map((each) => ({ ...each, name: each.object.metadata.name ?? '' })), errors: [] };

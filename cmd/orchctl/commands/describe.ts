@@ -2,7 +2,7 @@ import type { Event } from '#api/core/v1/types.gen.js';
 import type { ApiObject } from '#client/client.js';
 import { parseTargets, type ServedResource } from '#cmd/orchctl/api/resources.js';
 import type { Command, Invocation } from '#cmd/orchctl/commands/command.js';
-import { readTargets } from '#cmd/orchctl/commands/manifests.js';
+import { readsFiles, readTargets } from '#cmd/orchctl/commands/manifests.js';
 import { allNamespacesOption, filenameOptions, selectorOptions } from '#cmd/orchctl/commands/options.js';
 import { ageOf } from '#cmd/orchctl/print/age.js';
 import { descriptionOf } from '#cmd/orchctl/print/description.js';
@@ -29,7 +29,7 @@ export const describe: Command = {
   async run(invocation) {
     const { api, values, args, out, err, namespace } = invocation;
     const catalog = await api.catalog();
-    const fromFiles = values.strings('filename').length > 0;
+    const fromFiles = readsFiles(values);
     const targets = fromFiles ? await readTargets(invocation, catalog) : parseTargets(catalog, args);
     const everywhere = values.bool('all-namespaces');
     let count = 0;

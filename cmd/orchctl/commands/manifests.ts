@@ -10,6 +10,7 @@ import { noKind, type ResourceCatalog, type ServedResource, type Target } from '
 import type { Invocation } from '#cmd/orchctl/commands/command.js';
 import { goJSON } from '#cmd/orchctl/print/json/go-json.js';
 import { CommandError } from '#cmd/orchctl/terminal/errors.js';
+import type { Values } from '#cmd/orchctl/terminal/values.js';
 
 export interface Manifest {
   readonly object: ApiObject;
@@ -18,6 +19,11 @@ export interface Manifest {
   readonly namespace: string | undefined;
   /** Its file, for messages. */
   readonly source: string;
+}
+
+/** Whether the objects come from files, or from a kustomization. */
+export function readsFiles(values: Values): boolean {
+  return values.strings('filename').length > 0 || (values.string('kustomize') ?? '') !== '';
 }
 
 const extensions = ['.json', '.yaml', '.yml'];
@@ -35,9 +41,22 @@ export async function readManifests(invocation: Invocation, catalog: ResourceCat
 
 /** The objects without what the server knows of their kinds. */
 async function readDocuments(invocation: Invocation): Promise<Document[]> {
-  const files = invocation.values.strings('filename');
+  const { values } = invocation;
+  const files = values.strings('filename');
+  const recursive = values.bool('recursive');
+  const kustomization = values.string('kustomize') ?? '';
+  if (kustomization !== '') {
+    if (files.length > 0) throw new CommandError('only one of -f or -k can be specified');
+    if (recursive) throw new CommandError("the -k flag can't be used with -f or -R");
+    // Imported on demand: it has the declarations of all kinds.
+    const [{ runKustomization }, { inPrintOrder }] = await Promise.all([
+      import('#cmd/orchctl/kustomize/run.js'),
+      import('#cmd/orchctl/kustomize/order.js'),
+    ]);
+    const objects = inPrintOrder(await runKustomization(kustomization, invocation));
+    return objects.map((object) => ({ object: object as unknown as ApiObject, source: kustomization }));
+  }
   if (files.length === 0) throw new CommandError('must specify one of -f and -k');
-  const recursive = invocation.values.bool('recursive');
   const documents: Document[] = [];
   for (const file of files.flatMap((path) => expand(path, recursive))) {
     const source = file === '-' ? 'STDIN' : file;

@@ -74,6 +74,12 @@ export const filenameOptions = {
     section: 'Selection',
     meaning: 'File, folder or URL with objects in YAML or JSON; -: standard input.',
   },
+  kustomize: {
+    type: 'string',
+    shorthand: 'k',
+    section: 'Selection',
+    meaning: 'Folder of a kustomization, or its address in a repository, instead of --filename.',
+  },
   recursive: { type: 'bool', shorthand: 'R', section: 'Selection', meaning: 'Also read the folders in folders.' },
 } as const satisfies OptionTable;
 

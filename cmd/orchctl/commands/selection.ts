@@ -4,7 +4,7 @@ import type { ApiObject } from '#client/client.js';
 import { objectPath, type Scope } from '#cmd/orchctl/api/api.js';
 import { parseTargets, type ServedResource } from '#cmd/orchctl/api/resources.js';
 import type { Invocation } from '#cmd/orchctl/commands/command.js';
-import { readManifests } from '#cmd/orchctl/commands/manifests.js';
+import { readManifests, readsFiles } from '#cmd/orchctl/commands/manifests.js';
 import { CommandError } from '#cmd/orchctl/terminal/errors.js';
 
 /** An object by its place, perhaps read. */
@@ -36,7 +36,7 @@ export interface SelectionSettings {
 /** Throws a CommandError for arguments that name nothing; errors of single objects are collected. */
 export async function select(invocation: Invocation, settings: SelectionSettings = {}): Promise<Selected> {
   const { args = invocation.args } = settings;
-  if (invocation.values.strings('filename').length === 0) return selectByArguments(invocation, args, settings);
+  if (!readsFiles(invocation.values)) return selectByArguments(invocation, args, settings);
   refuseArguments(args);
   return selectFiles(invocation, settings);
 }

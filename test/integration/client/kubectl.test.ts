@@ -7,8 +7,9 @@ import { commands } from '#cmd/orchctl/commands.js';
 import { run } from '#cmd/orchctl/run.js';
 import { type Answer, steady } from '#test/integration/client/kubectl/answer.js';
 import { recordedAnswers } from '#test/integration/client/kubectl/recorded.js';
+import type { Row } from '#test/integration/client/kubectl/rows.js';
 import { type Place, preparePlace, withPaths } from '#test/integration/client/kubectl/server.js';
-import { table } from '#test/integration/client/kubectl/table.js';
+import { type TableName, tables } from '#test/integration/client/kubectl/table.js';
 
 t.setTimeout(120_000);
 const { signal } = new AbortController();
@@ -27,14 +28,16 @@ async function answerOf(args: readonly string[], input: string, place: Place): P
   return { out: out.join(''), err: err.join(''), code };
 }
 
-t.test('answers like the other client', async (t) => {
-  const place = await preparePlace();
-  t.teardown(() => place.stop());
-  const recorded = recordedAnswers();
-  t.equal(recorded.length, table.length, 'every command is recorded');
-  for (const [i, { args, input = '' }] of table.entries()) {
-    const [command, answer] = recorded[i] ?? [];
-    t.equal(command, args.join(' '));
-    t.strictSame(steady(await answerOf(args, input, place), place), answer, args.join(' '));
-  }
-});
+for (const name of Object.keys(tables) as TableName[])
+  t.test(`answers like the other client: ${name}`, async (t) => {
+    const place = await preparePlace();
+    t.teardown(() => place.stop());
+    const recorded = recordedAnswers(name);
+    const table: readonly Row[] = tables[name];
+    t.equal(recorded.length, table.length, 'every command is recorded');
+    for (const [i, { args, input = '' }] of table.entries()) {
+      const [command, answer] = recorded[i] ?? [];
+      t.equal(command, args.join(' '));
+      t.strictSame(steady(await answerOf(args, input, place), place), answer, args.join(' '));
+    }
+  });

@@ -4,6 +4,7 @@ import type { ApiObject } from '#client/client.js';
 import { splitArguments } from '#cmd/orchctl/commands/change/pairs.js';
 import { sendPatch } from '#cmd/orchctl/commands/change/patching.js';
 import type { Command, Invocation } from '#cmd/orchctl/commands/command.js';
+import { readsFiles } from '#cmd/orchctl/commands/manifests.js';
 import { dryRunOption, managerOption, objectsOptions } from '#cmd/orchctl/commands/options.js';
 import { type Info, select } from '#cmd/orchctl/commands/selection.js';
 import { dryRunOf, resultPrinter } from '#cmd/orchctl/commands/writing.js';
@@ -121,7 +122,7 @@ function check({ values }: Invocation, resources: readonly string[], { set, remo
   if (values.bool('list') && values.isSet('output')) {
     throw new CommandError('--list and --output may not be specified together');
   }
-  const hasFiles = values.strings('filename').length > 0;
+  const hasFiles = readsFiles(values);
   const example = noun === 'label' ? 'pod' : 'rsrc';
   if (values.bool('local')) {
     if (resources.length > 0) {

@@ -6,6 +6,7 @@ import { checkedManifests, manifestOptions } from '#cmd/orchctl/commands/checked
 import type { Command, Invocation } from '#cmd/orchctl/commands/command.js';
 import { fieldManager, saveConfigOption } from '#cmd/orchctl/commands/create/builder.js';
 import { commandHelp } from '#cmd/orchctl/commands/help.js';
+import { readsFiles } from '#cmd/orchctl/commands/manifests.js';
 import { matchesSelector } from '#cmd/orchctl/commands/matching.js';
 import { managerOption } from '#cmd/orchctl/commands/options.js';
 import { dryRunOf, resultPrinter, withSource, writeQuery } from '#cmd/orchctl/commands/writing.js';
@@ -85,7 +86,7 @@ export const create: Command = {
 
 async function createFromFiles(invocation: Invocation): Promise<number> {
   const { api, args, err, path, values } = invocation;
-  if (values.strings('filename').length === 0) {
+  if (!readsFiles(values)) {
     err.write('Error: must specify one of -f and -k\n\n');
     if (args.length > 0) throw new UsageError(`unknown command ${JSON.stringify(args.join(' '))}`);
     err.write(commandHelp(create, path));

@@ -1,6 +1,7 @@
 import type { Command, Invocation } from '#cmd/orchctl/commands/command.js';
 import { printObjects } from '#cmd/orchctl/commands/get/objects.js';
 import { printTables } from '#cmd/orchctl/commands/get/tables.js';
+import { readsFiles } from '#cmd/orchctl/commands/manifests.js';
 import { allNamespacesOption, chunkOption, filenameOptions, selectorOptions } from '#cmd/orchctl/commands/options.js';
 import { isForPeople, printOptions } from '#cmd/orchctl/print/formats.js';
 import { CommandError, UsageError } from '#cmd/orchctl/terminal/errors.js';
@@ -74,7 +75,7 @@ export const get: Command = {
 function check({ args, err, values }: Invocation): void {
   const watches = values.bool('watch') || values.bool('watch-only');
   const output = values.string('output') ?? '';
-  if (!watches && args.length === 0 && values.strings('filename').length === 0) {
+  if (!watches && args.length === 0 && !readsFiles(values)) {
     err.write(
       'You must specify the type of resource to get. Use "orchctl api-resources" for a complete list of supported resources.\n\n',
     );

@@ -3,7 +3,7 @@ import { isNotFound } from '#apimachinery/errors/status.js';
 import { parseTargets, type ServedResource, type Target } from '#cmd/orchctl/api/resources.js';
 import { asTable, type Table, type TableRow } from '#cmd/orchctl/api/table.js';
 import type { Invocation } from '#cmd/orchctl/commands/command.js';
-import { readManifests } from '#cmd/orchctl/commands/manifests.js';
+import { readManifests, readsFiles } from '#cmd/orchctl/commands/manifests.js';
 import {
   limitOf,
   nameOfAllNamespaces,
@@ -54,7 +54,7 @@ export interface TableTarget extends Target {
 export async function tableTargets(invocation: Invocation): Promise<TableTarget[]> {
   const { api, args, namespace, values } = invocation;
   const catalog = await api.catalog();
-  if (values.strings('filename').length > 0) {
+  if (readsFiles(values)) {
     refuseArguments(args);
     const manifests = await readManifests(invocation, catalog);
     return manifests.map((each) => ({ ...each, names: [each.object.metadata.name ?? ''] }));

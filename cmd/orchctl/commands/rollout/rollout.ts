@@ -12,6 +12,7 @@ import { objectName, parseTargets, type ServedResource } from '#cmd/orchctl/api/
 import { sendPatch } from '#cmd/orchctl/commands/change/patching.js';
 import type { Command, Invocation } from '#cmd/orchctl/commands/command.js';
 import { commandGroup } from '#cmd/orchctl/commands/group.js';
+import { readsFiles } from '#cmd/orchctl/commands/manifests.js';
 import { filenameOptions, labelSelectorOption, managerOption } from '#cmd/orchctl/commands/options.js';
 import { type Info, select } from '#cmd/orchctl/commands/selection.js';
 import { resultPrinter } from '#cmd/orchctl/commands/writing.js';
@@ -190,7 +191,7 @@ const isPaused = ({ spec }: Partial<Workload>) => spec !== undefined && 'paused'
 /** Pauses, resumes or restarts the selected objects. */
 async function change(invocation: Invocation, action: 'pause' | 'resume' | 'restart'): Promise<number> {
   const { args, clock, values } = invocation;
-  if (args.length === 0 && values.strings('filename').length === 0) {
+  if (args.length === 0 && !readsFiles(values)) {
     throw new CommandError('required resource not specified');
   }
   const { infos, errors } = await select(invocation, { typeIsEnough: true });

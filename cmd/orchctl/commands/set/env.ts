@@ -5,6 +5,7 @@ import { envVarNameErrors } from '#apimachinery/validation/names.js';
 import type { ApiObject } from '#client/client.js';
 import { splitArguments } from '#cmd/orchctl/commands/change/pairs.js';
 import type { Command, Invocation } from '#cmd/orchctl/commands/command.js';
+import { readsFiles } from '#cmd/orchctl/commands/manifests.js';
 import { select } from '#cmd/orchctl/commands/selection.js';
 import {
   changeTemplates,
@@ -49,7 +50,7 @@ export const env: Command = {
   async run(invocation) {
     const { args, err, out, values } = invocation;
     const { resources, pairs } = splitArguments(args, 'environment');
-    if (resources.length === 0 && values.strings('filename').length === 0) {
+    if (resources.length === 0 && !readsFiles(values)) {
       throw new CommandError('one or more resources must be specified as <resource> <name> or <resource>/<name>');
     }
     if (values.bool('list') && values.isSet('output')) {

@@ -9,7 +9,7 @@ import { type Api, collectionPath, failureOf, objectPath, withQuery } from '#cmd
 import { objectName } from '#cmd/orchctl/api/resources.js';
 import { fieldManager } from '#cmd/orchctl/commands/apply/way.js';
 import type { Invocation } from '#cmd/orchctl/commands/command.js';
-import { type Manifest, readManifests } from '#cmd/orchctl/commands/manifests.js';
+import { type Manifest, readManifests, readsFiles } from '#cmd/orchctl/commands/manifests.js';
 import { stepOf, type Verdict, warningsIn, webhooksIn } from '#cmd/orchctl/commands/why/refusal.js';
 import { copiesText, explanationText, leavingText, verdictText } from '#cmd/orchctl/commands/why/text.js';
 import { objectText } from '#cmd/orchctl/print/object.js';
@@ -80,7 +80,7 @@ const maxCopies = 10_000;
 /** Runs `orchctl why` and returns the exit code. Throws UsageError and CommandError. */
 export async function answer(invocation: Invocation): Promise<number> {
   const { args, values } = invocation;
-  const hasPods = args.length > 0 || values.strings('filename').length > 0;
+  const hasPods = args.length > 0 || readsFiles(values);
   const [drain, removedNode] = [values.string('drain') ?? '', values.string('without-node') ?? ''];
   if (drain !== '' && (removedNode !== '' || hasPods))
     throw new UsageError('--drain cannot be combined with a pod or --without-node');
@@ -94,7 +94,7 @@ export async function answer(invocation: Invocation): Promise<number> {
   if (!hasPods) return nodeLeaves(invocation, drain === '' ? removedNode : drain, drain !== '');
   if (values.bool('ask-scheduler')) return askScheduler(invocation);
   // Check the arguments before any request.
-  const name = values.strings('filename').length > 0 ? undefined : podName(args);
+  const name = readsFiles(values) ? undefined : podName(args);
   const state = await stateOf(invocation);
   const subjects = name === undefined ? await fromFiles(invocation, state) : [await existing(invocation, state, name)];
   const results: object[] = [];

@@ -1,6 +1,7 @@
 /** Files that the compared commands read. */
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { kustomizations } from '#test/integration/client/kubectl/kustomizations.js';
 
 const pod = (name: string, image: string) => `apiVersion: v1
 kind: Pod
@@ -42,6 +43,7 @@ const files: Readonly<Record<string, string>> = {
   'web.yaml': web('nginx:1', '    sidecar: "yes"\n'),
   'web-2.yaml': web('nginx:2', ''),
   'patched.yaml': 'data: {sea: green}\n',
+  ...kustomizations,
   columns: 'NAME            NODE\nmetadata.name   {.spec.nodeName}\n',
   template: '{{range .items}}{{.metadata.name}} {{.spec.nodeName}}\n{{end}}',
 };

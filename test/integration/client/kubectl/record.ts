@@ -1,4 +1,4 @@
-/** Records kubectl's answers: `hack/record-peer.sh client` (PEER_CLIENT names the program). */
+/** Records kubectl's answers: `hack/record-peer.sh client [TABLE…]` (PEER_CLIENT names the program). */
 import { spawn } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { stdout } from 'node:process';
@@ -7,7 +7,7 @@ import { type Answer, steady } from '#test/integration/client/kubectl/answer.js'
 import { recordedFile } from '#test/integration/client/kubectl/recorded.js';
 import type { Row } from '#test/integration/client/kubectl/rows.js';
 import { type Place, preparePlace, withPaths } from '#test/integration/client/kubectl/server.js';
-import { table } from '#test/integration/client/kubectl/table.js';
+import { type TableName, tables } from '#test/integration/client/kubectl/table.js';
 
 const program = process.env['PEER_CLIENT'];
 if (program === undefined) throw new Error('PEER_CLIENT must name a kubectl of release 1.24');
@@ -27,18 +27,23 @@ function answerOf(path: string, { args, input = '' }: Row, place: Place): Promis
     const limit = realClock.setTimer(() => {
       child.kill();
       reject(new Error(`no end of ${args.join(' ')}`));
-    }, 10_000);
+    }, 60_000);
     child.once('close', () => limit.cancel());
     child.stdin.on('error', () => undefined);
     child.stdin.end(input);
   });
 }
 
-const place = await preparePlace();
-const recorded: Record<string, Answer>[] = [];
-for (const row of table) {
-  recorded.push({ [row.args.join(' ')]: steady(await answerOf(program, row, place), place) });
+const chosen = process.argv.slice(2);
+for (const name of Object.keys(tables) as TableName[]) {
+  if (chosen.length > 0 && !chosen.includes(name)) continue;
+  const place = await preparePlace();
+  const recorded: Record<string, Answer>[] = [];
+  for (const row of tables[name]) {
+    recorded.push({ [row.args.join(' ')]: steady(await answerOf(program, row, place), place) });
+  }
+  await place.stop();
+  const file = recordedFile(name);
+  writeFileSync(file, `${JSON.stringify(recorded, undefined, 2)}\n`);
+  stdout.write(`${recorded.length} answers in ${file}\n`);
 }
-await place.stop();
-writeFileSync(recordedFile, `${JSON.stringify(recorded, undefined, 2)}\n`);
-stdout.write(`${recorded.length} answers in ${recordedFile}\n`);

@@ -1,4 +1,5 @@
 /** The commands that orchctl and kubectl 1.24 are compared by, in their order: each works on what those before left. */
+import { kustomizeRows } from '#test/integration/client/kubectl/kustomize-rows.js';
 import { type Row, rows } from '#test/integration/client/kubectl/rows.js';
 
 const create = rows(`
@@ -352,4 +353,10 @@ descrbe pods
 get pods --nothing
 `);
 
-export const table: readonly Row[] = [...create, ...get, ...change, ...apply];
+/** Each table begins with an empty cluster. */
+export const tables = {
+  daily: [...create, ...get, ...change, ...apply],
+  kustomize: kustomizeRows,
+} as const satisfies Readonly<Record<string, readonly Row[]>>;
+
+export type TableName = keyof typeof tables;
