@@ -78,6 +78,7 @@ function buildFairness(environment: ServerEnvironment, setup: FlowControlSetup):
     watches: new WatchTracker(),
     stored: (group, resource) => storages.sizeOf(group, resource),
     watchStartMs: requestTimeoutMs,
+    turns: turns.bulk,
     refused: (side, { request, info }) => metrics.dropped(side, request, info),
   });
   const applied = new AppliedConfiguration({

@@ -1,6 +1,7 @@
 import { Registry } from 'prom-client';
 import t from 'tap';
 import type { FlowSchema } from '#api/flowcontrol/v1beta2/types.gen.js';
+import type { Turns } from '#apimachinery/async/turn-queue.js';
 import { LazyAbort } from '#apimachinery/cancellation.js';
 import { statusOf } from '#apimachinery/errors/status.js';
 import { Fairness } from '#apiserver/flowcontrol/fairness.js';
@@ -24,7 +25,15 @@ const everything = {
 const headerNames = { schema: 's', level: 'l' };
 
 /** One limited level, and the exempt one for root. */
-function setup({ limit = 1, queueLengthLimit = 5 } = {}) {
+function setup({
+  limit = 1,
+  queueLengthLimit = 5,
+  turns,
+}: {
+  limit?: number;
+  queueLengthLimit?: number;
+  turns?: Turns;
+} = {}) {
   const clock = new VirtualClock();
   const series = new FlowControlSeries(new Registry());
   const watches = new WatchTracker();
@@ -36,6 +45,7 @@ function setup({ limit = 1, queueLengthLimit = 5 } = {}) {
     stored: () => 450,
     watchStartMs: 60_000,
     refused: (side) => refused.push(side),
+    ...(turns === undefined ? {} : { turns }),
   });
   const level = (name: string, shares: number | undefined) => {
     const queuing = { queues: 2, handSize: 1, queueLengthLimit };
@@ -131,6 +141,26 @@ t.test('seats go to requests in turn', async (t) => {
   t.strictSame(flow.current, { readOnly: 1, mutating: 0 }, 'the second runs');
   leave();
   t.strictSame(counts(), { waiting: 0, executing: 0, seatsInUse: 0 }, 'all seats are free');
+});
+
+t.test('requests that have waited begin in turns', async (t) => {
+  const line: (() => void)[] = [];
+  const next = () => new Promise<void>((resolve) => void line.push(resolve));
+  const { flow, counts } = setup({ turns: { pause: next, next } });
+  const first = begin(flow, contextOf('GET', pod));
+  t.equal(line.length, 0, 'a request that finds a seat begins at once');
+  let begun = false;
+  const second = Promise.resolve(flow.enter(contextOf('GET', pod), false)).then((leave) => {
+    begun = true;
+    return leave;
+  });
+  first(small());
+  await new Promise(setImmediate);
+  t.equal(counts()?.executing, 1, 'it has the seat');
+  t.notOk(begun, 'and waits for its turn');
+  line.shift()?.();
+  (await second)(small());
+  t.equal(counts()?.executing, 0);
 });
 
 t.test('a wait ends when the request is cancelled', async (t) => {

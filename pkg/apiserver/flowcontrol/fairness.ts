@@ -3,6 +3,7 @@
  * of daemons in this process pass without, because their workers bound their number.
  */
 import type { MaybePromise } from '#apimachinery/async/steps.js';
+import type { Turns } from '#apimachinery/async/turn-queue.js';
 import type { Clock } from '#apimachinery/clock.js';
 import { tooManyRequests } from '#apimachinery/errors/status.js';
 import { holdSeats, whenOver } from '#apiserver/flowcontrol/held-response.js';
@@ -28,6 +29,11 @@ export interface FairnessOptions {
   readonly watchStartMs: number;
   /** Called for each refused request. */
   readonly refused: (side: Side, context: RequestContext) => void;
+  /**
+   * Requests that have waited begin in turns: the store answers many writes at once, and each frees the seat of another
+   * request. Absent: they begin at once.
+   */
+  readonly turns?: Turns;
 }
 
 /** Changes that are noted before they become samples: half as many requests. */
@@ -239,7 +245,10 @@ export class Fairness implements FlowControl {
         const seconds = (nowMs - ticket.arrivedMs) / 1000;
         if (ticket.state === 'executing') {
           schema.flow.waitedToExecute.observe(seconds);
-          resolve(this.#begin(entry));
+          const place = this.#begin(entry);
+          const wait = this.#options.turns?.pause();
+          if (wait === undefined) resolve(place);
+          else void wait.then(() => resolve(place));
           return;
         }
         schema.flow.waitedInVain(seconds);

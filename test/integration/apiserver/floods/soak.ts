@@ -97,7 +97,7 @@ function percentile(sorted: readonly number[], part: number): number {
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))] ?? Number.NaN;
 }
 
-/** As if it were a user's: all measure at once. */
+/** All victims at once. */
 async function measure(all: readonly Errand[], ms: number, pid: number): Promise<Measured> {
   const end = clock.monotonic() + ms;
   const failures: string[] = [];
