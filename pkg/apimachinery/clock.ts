@@ -31,6 +31,8 @@ export interface ClockViews {
    * leaps over several periods runs it once, at the end of the leap and before everything else.
    */
   readonly upkeep: Clock;
+  /** Like `upkeep`, for reports that only repeat themselves: run at the end of a move of the clock, not at its stops. */
+  readonly reports: Clock;
   /** Limits of how long a heartbeat may be absent. While all heartbeats continue, a leap may pass them. */
   readonly watchdogs: Clock;
 }
@@ -41,6 +43,8 @@ export const processClock = (clock: Clock): Clock => clock.views?.process ?? clo
 export const pauseClock = (clock: Clock): Clock => clock.views?.pauses ?? clock;
 /** See `ClockViews.upkeep`. */
 export const upkeepClock = (clock: Clock): Clock => clock.views?.upkeep ?? clock;
+/** See `ClockViews.reports`. */
+export const reportClock = (clock: Clock): Clock => clock.views?.reports ?? clock;
 /** See `ClockViews.watchdogs`. */
 export const watchdogClock = (clock: Clock): Clock => clock.views?.watchdogs ?? clock;
 

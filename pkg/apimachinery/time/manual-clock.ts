@@ -52,6 +52,7 @@ export class ManualClock implements Clock {
   #sequence = 0;
   readonly #deadlines = timerHeap();
   readonly #upkeep = timerHeap();
+  readonly #reports = timerHeap();
   readonly #watchdogs = timerHeap();
   /** Pauses, each with its timer in the process's time, in the order in which they were set. */
   readonly #pauses = new Map<Pending, Timer>();
@@ -69,6 +70,7 @@ export class ManualClock implements Clock {
         ms <= maxPauseMs ? this.#pause(process, fn, ms) : this.#add(this.#upkeep, fn, ms),
       ),
       upkeep: this.#view((fn, ms) => this.#add(this.#upkeep, fn, ms)),
+      reports: this.#view((fn, ms) => this.#add(this.#reports, fn, ms)),
       watchdogs: this.#view((fn, ms) => this.#add(this.#watchdogs, fn, ms)),
     };
     this.resume();
@@ -92,7 +94,7 @@ export class ManualClock implements Clock {
 
   /** Number of timers that are set and have not fired. */
   get pendingTimers(): number {
-    return this.#deadlines.size + this.#upkeep.size + this.#watchdogs.size + this.#pauses.size;
+    return this.#deadlines.size + this.#upkeep.size + this.#reports.size + this.#watchdogs.size + this.#pauses.size;
   }
 
   /** Number of pauses that are not over. */
@@ -166,12 +168,12 @@ export class ManualClock implements Clock {
     await work();
     for (let dueMs = this.#nextStop(endMs); dueMs !== undefined; dueMs = this.#nextStop(endMs)) {
       if (isOver()) return stops;
-      await this.#reach(dueMs, work);
+      await this.#reach(dueMs, work, [this.#upkeep, this.#watchdogs]);
       await this.#fireFirst(work);
       stops += 1;
     }
     if (isOver()) return stops;
-    await this.#reach(endMs, work);
+    await this.#reach(endMs, work, [this.#upkeep, this.#reports, this.#watchdogs]);
     await work();
     return stops;
   }
@@ -184,9 +186,9 @@ export class ManualClock implements Clock {
   }
 
   /** Goes there, and does the upkeep that was due on the way: heartbeats before those that watch them. */
-  async #reach(atMs: number, work: Work): Promise<void> {
+  async #reach(atMs: number, work: Work, heaps: readonly TimerHeap[]): Promise<void> {
     this.#elapsedMs = Math.max(this.#elapsedMs, atMs);
-    for (const heap of [this.#upkeep, this.#watchdogs]) if (this.#fireDue(heap)) await work();
+    for (const heap of heaps) if (this.#fireDue(heap)) await work();
   }
 
   async #fireFirst(work: Work): Promise<void> {
@@ -238,6 +240,10 @@ export class ManualClock implements Clock {
     };
   }
 
+  get #heaps(): readonly TimerHeap[] {
+    return [this.#deadlines, this.#upkeep, this.#reports, this.#watchdogs];
+  }
+
   #view(setTimer: Clock['setTimer']): Clock {
     const views = () => this.views;
     return {
@@ -257,9 +263,7 @@ export class ManualClock implements Clock {
     const process = this.#process;
     if (run === undefined || process === undefined) return;
     run.timer?.cancel();
-    const dueMs = Math.min(
-      ...[this.#deadlines, this.#upkeep, this.#watchdogs].map((heap) => heap.peek()?.dueMs ?? Number.POSITIVE_INFINITY),
-    );
+    const dueMs = Math.min(...this.#heaps.map((heap) => heap.peek()?.dueMs ?? Number.POSITIVE_INFINITY));
     if (dueMs === Number.POSITIVE_INFINITY) return;
     run.timer = process.setTimer(() => this.#fireRunning(), dueMs - this.monotonic());
   }
@@ -267,7 +271,7 @@ export class ManualClock implements Clock {
   #fireRunning(): void {
     const nowMs = this.monotonic();
     for (;;) {
-      const heap = [this.#deadlines, this.#upkeep, this.#watchdogs]
+      const heap = this.#heaps
         .filter((each) => (each.peek()?.dueMs ?? Number.POSITIVE_INFINITY) <= nowMs)
         .sort((a, b) => (a.peek()?.dueMs ?? 0) - (b.peek()?.dueMs ?? 0))[0];
       const first = heap?.pop();

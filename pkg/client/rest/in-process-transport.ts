@@ -1,7 +1,7 @@
 /** Sends requests by function call, for daemons in the API server's process. */
 
-import { unlessAborted } from '#apimachinery/async/abort.js';
-import type { Transport, TransportRequest, TransportResponse } from '#client/rest/transport.js';
+import { type Cancellation, LazyAbort } from '#apimachinery/cancellation.js';
+import { type Transport, type TransportRequest, type TransportResponse, WholeBody } from '#client/rest/transport.js';
 import { TransportError } from '#http/client/transport-error.js';
 
 /** The user that the handler sees. */
@@ -20,6 +20,10 @@ export interface InProcessRequest {
   readonly remoteAddress: string;
   readonly user?: InProcessUser;
   readonly signal: AbortSignal;
+  /** Same as `signal` without creating one. */
+  readonly cancellation?: Cancellation;
+  /** Aborts `signal` for another reason, such as a timeout. */
+  cancel?(reason: unknown): void;
 }
 
 export interface InProcessResponse {
@@ -38,10 +42,33 @@ export interface InProcessTransportOptions {
 }
 
 const target = 'the API server in this process';
+const noBytes = Buffer.alloc(0);
+/** Shared, because creating errors is expensive. */
+const left = new TransportError('Aborted', `the response of ${target} is not read any more`);
+
+/** A call of the handler. Handler and client may both abort it, but only the client stops waiting for the response then. */
+class Call {
+  readonly controller = new LazyAbort();
+  #left: ((error: TransportError) => void) | undefined;
+
+  /** Called by the client, or on its behalf. */
+  leave(reason: unknown, message: string): void {
+    const error = new TransportError('Aborted', message);
+    this.controller.abort(reason ?? error);
+    this.#left?.(error);
+  }
+
+  unlessLeft<T>(promise: Promise<T>): Promise<T> {
+    return new Promise((resolve, reject) => {
+      this.#left = reject;
+      promise.then(resolve, reject);
+    });
+  }
+}
 
 export class InProcessTransport implements Transport {
   readonly #options: InProcessTransportOptions;
-  readonly #inFlight = new Set<AbortController>();
+  readonly #inFlight = new Set<Call>();
   #closed = false;
 
   constructor(options: InProcessTransportOptions) {
@@ -52,25 +79,21 @@ export class InProcessTransport implements Transport {
     if (this.#closed) throw new TransportError('Closed', `the connection to ${target} is closed`);
     if (request.signal?.aborted) throw new TransportError('Aborted', `request to ${target} aborted`);
     request.beforeSending?.();
-    const controller = new AbortController();
-    const abort = () => controller.abort();
-    this.#inFlight.add(controller);
+    const call = new Call();
+    const abort = () => call.leave(request.signal?.reason, `request to ${target} aborted`);
+    this.#inFlight.add(call);
     request.signal?.addEventListener('abort', abort, { once: true });
     const release = () => {
-      this.#inFlight.delete(controller);
+      this.#inFlight.delete(call);
       request.signal?.removeEventListener('abort', abort);
     };
     try {
-      const response = await unlessAborted(
-        this.#handle(request, controller.signal),
-        controller.signal,
-        () => new TransportError('Aborted', `request to ${target} aborted`),
-      );
+      const response = await call.unlessLeft(this.#handle(request, call.controller));
       if (response.body === undefined || Buffer.isBuffer(response.body)) {
         release();
-        return { ...response, body: once(response.body) };
+        return { ...response, body: new WholeBody(response.body ?? noBytes) };
       }
-      return { ...response, body: stream(response.body, controller, release) };
+      return { ...response, body: stream(response.body, call.controller, release) };
     } catch (error) {
       release();
       throw error;
@@ -79,11 +102,11 @@ export class InProcessTransport implements Transport {
 
   close(): Promise<void> {
     this.#closed = true;
-    for (const controller of this.#inFlight) controller.abort();
+    for (const call of this.#inFlight) call.leave(undefined, `request to ${target} aborted`);
     return Promise.resolve();
   }
 
-  #handle(request: TransportRequest, signal: AbortSignal): Promise<InProcessResponse> {
+  #handle(request: TransportRequest, abort: LazyAbort): Promise<InProcessResponse> {
     const { handler, user } = this.#options;
     return handler({
       method: request.method,
@@ -92,24 +115,24 @@ export class InProcessTransport implements Transport {
       body: bytesOf(request.body),
       remoteAddress: '127.0.0.1',
       ...(user === undefined ? {} : { user }),
-      signal,
+      get signal() {
+        return abort.signal;
+      },
+      cancellation: abort,
+      cancel: (reason) => abort.abort(reason),
     });
   }
 }
 
 function bytesOf(body: Buffer | string | undefined): Buffer {
-  if (body === undefined) return Buffer.alloc(0);
+  if (body === undefined) return noBytes;
   return typeof body === 'string' ? Buffer.from(body) : body;
-}
-
-async function* once(body: Buffer | undefined): AsyncGenerator<Buffer> {
-  if (body !== undefined) yield body;
 }
 
 /** The body as it arrives; leaving the loop early tells the server. */
 async function* stream(
   body: AsyncIterable<Buffer>,
-  controller: AbortController,
+  controller: LazyAbort,
   release: () => void,
 ): AsyncGenerator<Buffer> {
   const iterator = body[Symbol.asyncIterator]();
@@ -117,12 +140,12 @@ async function* stream(
   // One listener for the whole stream, since a watch may bring thousands of items.
   let giveUp: ((error: TransportError) => void) | undefined;
   const aborted = () => giveUp?.(new TransportError('Aborted', `request to ${target} aborted`));
-  controller.signal.addEventListener('abort', aborted, { once: true });
+  controller.addEventListener('abort', aborted);
   try {
     for (;;) {
       const next = await new Promise<IteratorResult<Buffer>>((resolve, reject) => {
         giveUp = reject;
-        if (controller.signal.aborted) aborted();
+        if (controller.aborted) aborted();
         else iterator.next().then(resolve, reject);
       });
       if (next.done === true) {
@@ -132,10 +155,10 @@ async function* stream(
       yield next.value;
     }
   } finally {
-    controller.signal.removeEventListener('abort', aborted);
+    controller.removeEventListener('abort', aborted);
     release();
     if (!ended) {
-      controller.abort();
+      controller.abort(left);
       // Not awaited, because the server may still be inside the abandoned `next`.
       iterator.return?.(undefined)?.catch(() => undefined);
     }

@@ -3,11 +3,12 @@
 import { isAscii } from 'node:buffer';
 import { parseJSONText } from '#apimachinery/codec/json/text.js';
 import { type Status, StatusError, type StatusReason } from '#apimachinery/errors/status.js';
-import type { TransportResponse } from '#client/rest/transport.js';
+import { type TransportResponse, WholeBody } from '#client/rest/transport.js';
 import { TransportError } from '#http/client/transport-error.js';
 
 /** The whole body. Stops and throws TransportError if it is longer than `maxBytes`. */
 export async function readAll(body: AsyncIterable<Buffer>, maxBytes = Number.POSITIVE_INFINITY): Promise<Buffer> {
+  if (body instanceof WholeBody && body.bytes.length <= maxBytes) return body.bytes;
   const chunks: Buffer[] = [];
   let size = 0;
   for await (const chunk of body) {

@@ -24,3 +24,16 @@ export interface Transport {
   request(request: TransportRequest): Promise<TransportResponse>;
   close(): Promise<void>;
 }
+
+/** A body that has arrived. */
+export class WholeBody implements AsyncIterable<Buffer> {
+  readonly bytes: Buffer;
+
+  constructor(bytes: Buffer) {
+    this.bytes = bytes;
+  }
+
+  async *[Symbol.asyncIterator](): AsyncGenerator<Buffer> {
+    if (this.bytes.length > 0) yield this.bytes;
+  }
+}

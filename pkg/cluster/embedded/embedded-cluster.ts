@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { processClock } from '#apimachinery/clock.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import { untilPodsAreAdmitted } from '#cluster/clients/nodes.js';
+import { dnsAddress } from '#cluster/embedded/ranges.js';
 import { setUpLocalStorage } from '#cluster/objects/local-storage.js';
 import { ensureNodePki } from '#cluster/pki/cluster-pki.js';
 import { type Gates, type NodeAgentArguments, nodeAgentArguments } from '#cluster/supervise/arguments.js';
@@ -114,6 +115,8 @@ export class EmbeddedCluster {
         podLogsDir: join(folder, name, 'logs'),
         runtime: undefined,
         pauseImage: undefined,
+        // Without it each pod would get a warning event.
+        dns: { server: dnsAddress, isOwn: false },
         featureGates,
         verbosity: 0,
         more: nodeOptions,

@@ -5,7 +5,7 @@ import { nodes } from '#api/core/v1/resources.gen.js';
 import type { Node, NodeStatus, Taint } from '#api/core/v1/types.gen.js';
 import { LatestValue } from '#apimachinery/async/latest-value.js';
 import { Backoff } from '#apimachinery/backoff/backoff.js';
-import { type Clock, formatTime, pauseClock, upkeepClock } from '#apimachinery/clock.js';
+import { type Clock, formatTime, pauseClock, reportClock, upkeepClock } from '#apimachinery/clock.js';
 import { semanticEqual } from '#apimachinery/equality.js';
 import { messageOf } from '#apimachinery/errors/message.js';
 import { isAlreadyExists, isNotFound } from '#apimachinery/errors/status.js';
@@ -250,7 +250,9 @@ export class NodeRegistrar {
       if (this.#poked) continue;
       const waitMs = this.networkProblem === undefined ? updateFrequencyMs : this.#networkBackoff.nextMs();
       const nextMs = failed ? Math.min(backoff.nextMs(), updateFrequencyMs) : Math.min(waitMs, updateFrequencyMs);
-      await Promise.race([upkeepClock(clock).sleep(nextMs, signal), woken]);
+      // A node that works has nothing new to report.
+      const isSteady = !failed && this.networkProblem === undefined;
+      await Promise.race([(isSteady ? reportClock : upkeepClock)(clock).sleep(nextMs, signal), woken]);
     }
   }
 
