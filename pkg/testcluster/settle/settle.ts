@@ -35,11 +35,25 @@ export interface Settled {
 
 /** Turns of the event loop without a move after which nothing comes of itself any more. */
 const quietTurns = 4;
+/**
+ * Turns of the event loop for each second of the deadline: on a busy machine the process may hardly run in that time, and the
+ * deadline waits for it, up to `longestMs`.
+ */
+const turnsPerSecond = 100;
+/** With a long move of the clock before it, below the limit of requests, which is a minute. */
+const longestMs = 35_000;
 /** Turns after which waiting leaves the processor to others. */
 const busyTurns = 200;
 const restMs = 1;
 /** Rounds of ended pauses without a write after which the pauses count as waiting for a later time: polls, failing work. */
 const idleRounds = 24;
+
+interface Deadline {
+  readonly dueMs: number;
+  readonly latestMs: number;
+  /** Turns that must have passed at `dueMs`. */
+  turns: number;
+}
 
 export class Settling {
   readonly #options: SettleOptions;
@@ -52,11 +66,16 @@ export class Settling {
   async settle(timeoutMs: number): Promise<Settled> {
     const { process, manual, writes } = this.#options;
     const dueMs = process.monotonic() + timeoutMs;
+    const deadline = {
+      dueMs,
+      latestMs: dueMs + Math.max(0, longestMs - timeoutMs),
+      turns: (timeoutMs / 1000) * turnsPerSecond,
+    };
     let rounds = 0;
     let writesBefore = writes();
     let left = 0;
     for (;;) {
-      const unfinished = await this.#calm(dueMs);
+      const unfinished = await this.#calm(deadline);
       if (unfinished.length > 0) return { settled: false, unfinished };
       const before = this.#moves();
       if (!(await this.#options.cachesComplete(dueMs))) return { settled: false, unfinished: this.#left() };
@@ -75,7 +94,7 @@ export class Settling {
   }
 
   /** Resolves when nothing moves, or with what is left at that time. */
-  async #calm(dueMs: number): Promise<readonly Unfinished[]> {
+  async #calm(deadline: Deadline): Promise<readonly Unfinished[]> {
     const { process, turn } = this.#options;
     let before = this.#moves();
     let quiet = 0;
@@ -85,7 +104,10 @@ export class Settling {
       const moves = this.#moves();
       quiet = moves === before && this.#isStill() ? quiet + 1 : 0;
       before = moves;
-      if (quiet === 0 && process.monotonic() >= dueMs) return this.#left();
+      deadline.turns -= 1;
+      const now = process.monotonic();
+      const isOver = now >= deadline.latestMs || (now >= deadline.dueMs && deadline.turns <= 0);
+      if (quiet === 0 && isOver) return this.#left();
     }
     return [];
   }
