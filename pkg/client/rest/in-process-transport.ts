@@ -43,8 +43,6 @@ export interface InProcessTransportOptions {
 
 const target = 'the API server in this process';
 const noBytes = Buffer.alloc(0);
-/** Shared, because creating errors is expensive. */
-const left = new TransportError('Aborted', `the response of ${target} is not read any more`);
 
 /** A call of the handler. Handler and client may both abort it, but only the client stops waiting for the response then. */
 class Call {
@@ -158,7 +156,7 @@ async function* stream(
     controller.removeEventListener('abort', aborted);
     release();
     if (!ended) {
-      controller.abort(left);
+      controller.abort(new TransportError('Aborted', `the response of ${target} is not read any more`));
       // Not awaited, because the server may still be inside the abandoned `next`.
       iterator.return?.(undefined)?.catch(() => undefined);
     }
