@@ -144,7 +144,8 @@ async function readScaleChange(operation: Operation, type: TypeRef): Promise<Sca
       async apply(live, pause) {
         const merged = await registry.managedFields.applyInSteps({ ...application, live }, pause);
         await pause();
-        requireOwnName(resource, requested, context.info);
+        // A configuration without a name keeps that of the scale that it is merged with.
+        requireOwnName(resource, { ...requested, metadata: withName(requested, context.info.name) }, context.info);
         return scaled(resource, merged as ApiObjectShape, requested, live);
       },
     };
@@ -169,6 +170,10 @@ const unset = -(2 ** 31);
 /** Path of the number: `".spec.replicas"`. */
 function specField({ strategy }: ServedResource): string {
   return `".${specReplicas(strategy).join('.')}"`;
+}
+
+function withName({ metadata }: Draft<Scale>, name: string): Draft<Scale>['metadata'] {
+  return (metadata.name ?? '') === '' ? { ...metadata, name } : metadata;
 }
 
 /** Translates an applied Scale to a configuration of the scaled object. */

@@ -165,18 +165,20 @@ async function scale(t: Test, fixture: Fixture): Promise<void> {
   t.match(strictly.json, { code: 422, message: /strict decoding error: unknown field "spec.odd"/ });
   const { name } = metadata;
   const { kind, apiVersion } = got;
-  const apply = (spec: object) => {
+  const apply = (spec: object, own: object = { name }) => {
     const headers = { 'content-type': 'application/apply-patch+yaml' };
     return fixture.call(
       'PATCH',
       '/scale?fieldManager=m&force=true',
-      { kind, apiVersion, metadata: { name }, spec },
+      { kind, apiVersion, metadata: own, spec },
       headers,
     );
   };
   t.match((await apply({ replicas: 3 })).json, { spec: { replicas: 3 } });
   t.strictSame((await apply({ replicas: 0 })).json.spec, {}, 'zero is a number, too');
   t.equal((await fixture.call('GET', '')).json.spec.replicas, 0);
+  t.match((await apply({ replicas: 4 }, {})).json, { spec: { replicas: 4 } }, 'the name may be left to the path');
+  t.match((await apply({ replicas: 4 }, { name: 'other' })).json, { code: 400 }, 'another name than that of the path');
   t.match((await apply({ odd: 1 })).json, { code: 500, message: /\.spec\.odd: field not declared in schema/ });
 }
 
