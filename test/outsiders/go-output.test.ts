@@ -40,3 +40,13 @@ SUCCESS! -- 2 Passed | 0 Failed | 0 Flaked | 0 Pending | 0 Skipped
     failures: [{ name: 'Client Create [It] says so', reason: '/src/client_test.go:12' }],
   });
 });
+
+t.test('names the suite of a single failure, which Ginkgo does not summarize', async (t) => {
+  const text = `Not enough workloads
+Ran 15 of 15 Specs in 53.280 seconds
+FAIL! -- 14 Passed | 1 Failed | 0 Pending | 0 Skipped
+--- FAIL: TestScheduler (53.28s)`;
+  const { passed, failures } = readGoOutput(text);
+  t.equal(passed, 14, 'passed specs');
+  t.match(failures, [{ name: 'TestScheduler', reason: /Not enough workloads/ }], 'the failure');
+});

@@ -42,7 +42,9 @@ export function readGoOutput(text: string): Counts {
     if (specs !== undefined) {
       passed += specs[0];
       skipped += specs[1];
-      failures.push(...specFailures);
+      // Ginkgo summarizes no single failure.
+      const isSilent = what === 'FAIL' && specFailures.length === 0;
+      failures.push(...(isSilent ? [{ name, reason: lastWords() }] : specFailures));
     } else if (what === 'PASS') passed++;
     else if (what === 'SKIP') skipped++;
     else failures.push({ name, reason: lastWords() });
