@@ -310,6 +310,12 @@ export const commands: readonly CommandEntry[] = [
     load: async () => (await import('#cmd/orchctl/commands/server.js')).version,
   },
   {
+    name: 'plugin',
+    section: settings,
+    summary: 'List programs in the PATH that act as commands',
+    load: async () => (await import('#cmd/orchctl/commands/plugin/plugin.js')).pluginCommand(commands),
+  },
+  {
     name: 'config',
     section: settings,
     summary: 'Show and change client configuration files',

@@ -43,6 +43,10 @@ async function dispatch(
   }
   const listed = first.word === completer(commands).name ? completer(commands) : named(commands, first.word);
   if (listed === undefined) {
+    const { pluginFor, runPlugin } = await import('#cmd/orchctl/commands/plugin/programs.js');
+    // As in 1.24, the name comes first.
+    const plugin = argv[0] === first.word ? pluginFor(argv, terminal.env) : undefined;
+    if (plugin !== undefined) return runPlugin(plugin.path, plugin.args, terminal.env);
     terminal.err.write(unknownCommand(commands, first.word));
     return 1;
   }
