@@ -17,7 +17,7 @@ export function daemonNodeFlags(program: string): readonly string[] {
 /**
  * A fixed threshold keeps glibc from adapting to freed large blocks: it would serve later blocks of that size from its
  * heap, and keep tens of megabytes after each burst. A node agent has little to do for several threads at once: with one
- * arena instead of one for each thread it takes 18 MB less with 110 pods.
+ * arena instead of one for each thread it takes several megabytes less.
  */
 export function daemonEnvironment(program: string): Readonly<Record<string, string>> {
   const trim = { MALLOC_TRIM_THRESHOLD_: '1048576' };
