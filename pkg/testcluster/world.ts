@@ -34,6 +34,7 @@ export const world: TestFeatureFactory = (cluster) => {
     ...{ parts: partsOf(cluster), requests, manual, process, turn },
     writes: () => count.writes,
     fileWork: () => fileWork.count,
+    waitingTurns: () => cluster.process().api.waitingTurns,
     cachesComplete: (dueMs) => cachesComplete(cluster, process, dueMs),
   });
   const gate = new Gate();

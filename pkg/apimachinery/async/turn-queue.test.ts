@@ -79,6 +79,7 @@ t.test('bulk does not delay other work', async (t) => {
   nowMs = 10;
   for (let i = 0; i < 50; i++) void turns.bulk.pause()?.then(() => order.push('bulk'));
   void turns.pause()?.then(() => order.push('write'));
+  t.equal(turns.waiting, 51, 'tasks of both lines wait');
   turn();
   await nextTurn();
   t.same(order, ['write', 'bulk'], 'both go on in the first turn');
@@ -89,4 +90,5 @@ t.test('bulk does not delay other work', async (t) => {
   for (let i = 0; i < 48; i++) turn();
   await nextTurn();
   t.equal(order.length, 52, 'all go on');
+  t.equal(turns.waiting, 0, 'none waits');
 });

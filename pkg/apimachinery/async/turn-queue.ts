@@ -36,6 +36,11 @@ export class TurnQueue {
     };
   }
 
+  /** Tasks that wait for a turn. */
+  get waiting(): number {
+    return this.#waiting.length + this.#bulk.length;
+  }
+
   /**
    * Call this regularly during long work. Returns a promise to await once all long work has used up the current turn.
    */

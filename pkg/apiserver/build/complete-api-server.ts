@@ -99,6 +99,11 @@ export class CompleteApiServer implements Daemon {
     return this.#client;
   }
 
+  /** Parts of long work that wait for their turn of the event loop. */
+  get waitingTurns(): number {
+    return this.#parts.dependencies.environment.turns.waiting;
+  }
+
   /** The caches over the stores. */
   get storages(): ResourceStorages {
     return this.#parts.storage.storages;

@@ -17,6 +17,8 @@ export interface SettleOptions {
   readonly writes: () => number;
   /** File operations that are under way. */
   readonly fileWork: () => number;
+  /** Long work of the API server that waits for its turn of the event loop. */
+  readonly waitingTurns: () => number;
   /** Waits for caches of a store outside of this process; false if they are behind after `dueMs`. */
   readonly cachesComplete: (dueMs: number) => Promise<boolean>;
   /** Absent: the cluster's clock is the process's. */
@@ -118,8 +120,8 @@ export class Settling {
   }
 
   #isStill(): boolean {
-    const { parts, requests, fileWork, manual } = this.#options;
-    if (fileWork() > 0) return false;
+    const { parts, requests, fileWork, waitingTurns, manual } = this.#options;
+    if (fileWork() > 0 || waitingTurns() > 0) return false;
     // A request may wait for a pause, which `settle` ends.
     if (requests.size > 0 && (manual === undefined || manual.pendingPauses === 0)) return false;
     return this.#work(parts).next().done === true;
