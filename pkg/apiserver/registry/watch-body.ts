@@ -46,9 +46,6 @@ const lastBookmarkMs = 2000;
 const maxSharedEvents = 400;
 const maxSharedBytes = 256 * 1024;
 
-/** A watch that has sent less goes on at once: it took little time, and its client is often in this process. */
-const minPacedBytes = 16 * 1024;
-
 /** Limit of the large entries that a watch has in memory, unless a single one is larger. */
 const maxHeldBytes = 4 * 1024 * 1024;
 
@@ -69,8 +66,6 @@ export class WatchBody extends SourceBody implements WatchListener {
   #bookmark: Timer | undefined;
   /** The part of a batch that the sink has not accepted yet. */
   #rest: Iterator<Buffer> | undefined;
-  /** Since the last `resume`. */
-  #sentBytes = 0;
   /** Continues a batch that is sent slowly once the sink accepts more. */
   #accepts: (() => void) | undefined;
 
@@ -108,15 +103,7 @@ export class WatchBody extends SourceBody implements WatchListener {
     this.#session.follow(this);
   }
 
-  /** After many bytes in turns with other long work: many clients that read large objects may have room for more at once. */
   resume(): void {
-    const wait = this.#sentBytes < minPacedBytes ? undefined : this.#registry.turns.bulk.pause();
-    this.#sentBytes = 0;
-    if (wait === undefined) this.#goOn();
-    else void wait.then(() => this.#goOn());
-  }
-
-  #goOn(): void {
     if (this.#sink === undefined) return;
     if (this.#rest !== undefined && !this.#passOn(this.#rest)) return;
     const accepts = this.#accepts;
@@ -244,13 +231,7 @@ export class WatchBody extends SourceBody implements WatchListener {
     const run = this.#registry.watches.frames.run(batch, 0, form, this.#encoder);
     if (run.sizes.length < batch.length) return this.#passOn(holding(this.#runs(batch, form), held));
     this.#count(run.sizes);
-    return this.#part(run.bytes);
-  }
-
-  /** Returns false if the sink accepts nothing more for now. */
-  #part(bytes: Buffer): boolean {
-    this.#sentBytes += bytes.length;
-    return this.#sink?.part(bytes) === true;
+    return this.#sink?.part(run.bytes) === true;
   }
 
   #count(sizes: readonly number[]): void {
@@ -262,7 +243,7 @@ export class WatchBody extends SourceBody implements WatchListener {
   #passOn(parts: Iterator<Buffer>): boolean {
     this.#rest = parts;
     for (let next = parts.next(); next.done !== true; next = parts.next()) {
-      if (!this.#part(next.value)) return false;
+      if (this.#sink?.part(next.value) !== true) return false;
     }
     this.#rest = undefined;
     return true;

@@ -28,14 +28,6 @@ export interface ReplicaSetOptions {
   readonly ranking?: Ranking;
 }
 
-/** What became of a set's pods. */
-interface Managed {
-  readonly failure?: ReplicaFailure;
-  readonly error?: unknown;
-  /** Pods were created or deleted, all without an error. */
-  readonly changed?: boolean;
-}
-
 export class ReplicaSetController<T extends Replicated> implements Controller {
   readonly name: string;
   readonly #context: ControllerContext;
@@ -87,15 +79,13 @@ export class ReplicaSetController<T extends Replicated> implements Controller {
     const claimed = await this.#podOwners.claim(set);
     const managed = set.metadata.deletionTimestamp === undefined;
     const managing = managed ? await this.#manage(set, claimed) : undefined;
-    // The events of these pods bring the set back: its status is written once, and counts them.
-    if (managing?.changed === true) return done;
     await this.#writeStatus(set, claimed, managed, managing?.failure);
     if (managing?.error !== undefined) return retry(managing.error);
     const availableMs = nextAvailableMs(set, claimed, clock.now());
     return availableMs === undefined ? done : requeueAfter(availableMs);
   }
 
-  async #manage(set: T, pods: readonly Pod[]): Promise<Managed> {
+  async #manage(set: T, pods: readonly Pod[]): Promise<{ failure?: ReplicaFailure; error?: unknown }> {
     const observation = {
       dialect: this.#context.dialect,
       set,
@@ -103,7 +93,6 @@ export class ReplicaSetController<T extends Replicated> implements Controller {
       relatedPods: () => this.#relatedPods(set),
       ranking: this.#ranking,
     };
-    let changed = false;
     for (const action of planReplicas(observation, this.#context.clock.now())) {
       switch (action.kind) {
         case 'create': {
@@ -111,20 +100,18 @@ export class ReplicaSetController<T extends Replicated> implements Controller {
           if (error !== undefined && !isNamespaceTerminating(error)) {
             return { error, failure: { reason: 'FailedCreate', message: messageOf(error) } };
           }
-          changed ||= error === undefined;
           break;
         }
         case 'delete': {
           const error = await this.#deleteAll(set, action.pods);
           if (error !== undefined) return { error, failure: { reason: 'FailedDelete', message: messageOf(error) } };
-          changed ||= action.pods.length > 0;
           break;
         }
         default:
           action satisfies never;
       }
     }
-    return { changed };
+    return {};
   }
 
   #create(set: T): Promise<void> {
