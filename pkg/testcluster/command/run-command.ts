@@ -15,6 +15,7 @@ const bySignal = 128;
 
 /** Resolves with the exit code. A failure of the cluster ends the command. */
 export async function runCommand(cluster: RunningCluster, command: string, args: readonly string[]): Promise<number> {
+  cluster.guard.expect();
   const child = spawn(command, args, { stdio: 'inherit', env: { ...process.env, ...cluster.facts.env } });
   cluster.guard.protect(child.pid);
   const { isTTY = false } = process.stdin;
