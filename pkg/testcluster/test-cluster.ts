@@ -17,7 +17,7 @@ import { features as standardFeatures } from '#testcluster/features.js';
 import { aroundOf, beginWorkOf, pathsOf } from '#testcluster/serve-features.js';
 
 export interface TestClusterSetup {
-  readonly daemons: Omit<ClusterProcessOptions, 'paths' | 'around' | 'plainObjects'>;
+  readonly daemons: Omit<ClusterProcessOptions, 'paths' | 'around'>;
   readonly choice: ControllerChoice;
   /** Number of simulated nodes. */
   readonly nodes: number;
@@ -51,13 +51,7 @@ export class TestCluster {
     const beginWork = beginWorkOf(this.#features);
     this.#cluster = new EmbeddedCluster({
       daemons: {
-        ...{
-          ...daemons,
-          hasScheduler: choice.scheduler,
-          paths: pathsOf(this.#features),
-          beginWork,
-          plainObjects: true,
-        },
+        ...{ ...daemons, hasScheduler: choice.scheduler, paths: pathsOf(this.#features), beginWork },
         ...(around === undefined ? {} : { around }),
       },
       loops: { controllers: choice.controllers.length > 0, scheduler: choice.scheduler },

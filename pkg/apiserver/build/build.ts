@@ -81,8 +81,6 @@ export interface ApiServerSetup {
   readonly listenOnAnyPort?: boolean;
   /** Link to the supervisor, if this server is one of its workers. */
   readonly worker?: WorkerLink;
-  /** Keeps objects in memory as they are, for a small cluster whose objects change often. */
-  readonly plainObjects?: boolean;
   /** Handlers of additional paths. */
   readonly paths?: EndpointParts['paths'];
   /** See `ServerEnvironment`. */
@@ -129,11 +127,7 @@ export async function buildApiServer(setup: ApiServerSetup): Promise<CompleteApi
   });
   const { tracer } = environment;
   const bytesPerSecond = values['max-connection-bytes-per-sec'];
-  const storage = await buildStorage(values, environment, {
-    gate,
-    mainStore: setup.store,
-    plainObjects: setup.plainObjects,
-  });
+  const storage = await buildStorage(values, environment, { gate, mainStore: setup.store });
   const { reader, storages } = storage;
   const authentication = await buildAuthentication(values, environment, reader);
   const { authenticator, authorities, tokens, audiences, issuer } = authentication;

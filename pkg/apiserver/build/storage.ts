@@ -38,14 +38,13 @@ export interface StorageSetup {
   readonly gate: (name: string) => boolean;
   /** Absent: the etcd that the options name. */
   readonly mainStore: Store | undefined;
-  readonly plainObjects: boolean | undefined;
 }
 
 /** Opens the stores without connecting yet. Throws OptionsError. */
 export async function buildStorage(
   values: ApiServerValues,
   environment: ServerEnvironment,
-  { gate, mainStore, plainObjects }: StorageSetup,
+  { gate, mainStore }: StorageSetup,
 ): Promise<StorageParts> {
   const { dialect, clock, turns, random, log } = environment;
   const metrics = createStorageMetrics(environment.metrics);
@@ -54,7 +53,7 @@ export async function buildStorage(
   const { transformers } = encryption;
   const prefix = etcdRoot(values['etcd-prefix']);
   const storages = new ResourceStorages({
-    ...{ dialect, store: stores, clock, turns, random, log, metrics, prefix, transformers, gate, plainObjects },
+    ...{ dialect, store: stores, clock, turns, random, log, metrics, prefix, transformers, gate },
   });
   for (const resource of storages.unknown(transformers.keys())) {
     log.warn({ resource }, 'the encryption configuration names a resource that this server does not store');

@@ -48,8 +48,6 @@ export interface ResourceStoragesOptions {
   readonly transformers?: ReadonlyMap<string, ValueTransformer>;
   /** True when the feature gate is on; absent: the release's defaults. Resources of disabled features are not stored. */
   readonly gate?: (name: string) => boolean;
-  /** Objects take more memory and less time; absent: false. */
-  readonly plainObjects?: boolean | undefined;
 }
 
 interface Stored {
@@ -74,7 +72,7 @@ export class ResourceStorages {
   readonly #log: Logger;
 
   constructor(options: ResourceStoragesOptions) {
-    const { store, prefix = '/registry', transformers, gate, decode = decodeJson, plainObjects, ...rest } = options;
+    const { store, prefix = '/registry', transformers, gate, decode = decodeJson, ...rest } = options;
     this.stores = store instanceof ResourceStores ? store : new ResourceStores(store);
     this.#root = prefix;
     this.#metrics = options.metrics;
@@ -82,7 +80,7 @@ export class ResourceStorages {
     this.#log = options.log;
     // Every cache listens to this signal.
     setMaxListeners(0, this.#stop.signal);
-    const packing = new Packing({ plain: plainObjects === true });
+    const packing = new Packing();
     this.#makeCustom = (group, name, own) => {
       const resource = `${name}.${group}`;
       const transformer = transformers?.get(resource);

@@ -87,7 +87,6 @@ export interface ClusterProcessOptions {
   /** Called for each request of the API that is authenticated and authorized, in place of its endpoint. */
   readonly around?: ApiServerSetup['around'];
   readonly beginWork?: ApiServerSetup['beginWork'];
-  readonly plainObjects?: ApiServerSetup['plainObjects'];
 }
 
 /** The loops that `startLoops` starts; both when absent. */
@@ -202,7 +201,7 @@ export class ClusterProcess {
 
   async startApiServer(): Promise<void> {
     const { dialect, clock, log, random, metrics, store, newUID, machineAddresses } = this.#options;
-    const { paths, around, beginWork, plainObjects } = this.#options;
+    const { paths, around, beginWork } = this.#options;
     const args = this.#options.apiServerArguments;
     const values = valuesOf(apiServerOptions(dialect), args, apiServerRules, this.#options);
     const setup: ApiServerSetup = {
@@ -220,7 +219,6 @@ export class ClusterProcess {
       ...(paths === undefined ? {} : { paths }),
       ...(around === undefined ? {} : { around }),
       ...(beginWork === undefined ? {} : { beginWork }),
-      ...(plainObjects === undefined ? {} : { plainObjects }),
     };
     this.#api = await buildApiServer(setup);
     await this.#start(this.#api);

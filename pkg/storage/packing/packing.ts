@@ -23,27 +23,20 @@ const maxOwnShare = 0.6;
 const costOf = ({ bytes }: Template): number => 3 * bytes.length + 4096;
 const defaultTemplateBytes = 32 * 1024 * 1024;
 
-export interface PackingOptions {
-  readonly maxTemplateBytes?: number;
-  readonly plain?: boolean;
-}
-
 export class Packing {
   /** Buffer for bytes to pack; overwritten by the next ones. */
   readonly memory = Buffer.allocUnsafeSlow(maxPackedBytes);
   readonly #scratch = Buffer.allocUnsafeSlow(maxOwnBytes);
   readonly #maxTemplateBytes: number;
-  readonly #isPlain: boolean;
   /** Templates by name, in order of last use. */
   readonly #byName = new Map<string, Template[]>();
   #templateBytes = 0;
   readonly #large: DeflatedBytes[] = [];
   #deflating = false;
 
-  /** `maxTemplateBytes`: limit of the indexed templates' memory. `plain`: bytes stay as they are, which saves time. */
-  constructor({ maxTemplateBytes = defaultTemplateBytes, plain = false }: PackingOptions = {}) {
+  /** `maxTemplateBytes`: limit of the indexed templates' memory. */
+  constructor({ maxTemplateBytes = defaultTemplateBytes }: { readonly maxTemplateBytes?: number } = {}) {
     this.#maxTemplateBytes = maxTemplateBytes;
-    this.#isPlain = plain;
   }
 
   /** Memory of the indexed templates; one with several names counts several times. */
@@ -53,7 +46,7 @@ export class Packing {
 
   /** The same bytes in compact form. `key` is the object's key, `form` the name of its encoding. */
   pack(key: string, form: string, bytes: Buffer): EntryBytes {
-    if (bytes.length < minBytes || this.#isPlain) return ownCopy(bytes);
+    if (bytes.length < minBytes) return ownCopy(bytes);
     if (bytes.length <= maxPackedBytes) return this.#share(namesOf(key, form), bytes);
     const large = new DeflatedBytes(ownCopy(bytes));
     this.#large.push(large);
