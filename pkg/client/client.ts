@@ -52,8 +52,6 @@ export interface WriteOptions {
   dryRun?: boolean;
   fieldManager?: string;
   signal?: AbortSignal;
-  /** The caller does not need the answer, which is not decoded then: resolves with what was sent. */
-  unread?: boolean;
 }
 
 export type PatchType = 'json' | 'merge' | 'strategic' | 'apply';

@@ -197,16 +197,11 @@ export class ApiEventRecorder implements EventRecorder {
 
   async #write(series: EventSeriesState): Promise<void> {
     const { signal } = this.#stop;
-    const unread = true;
     const namespace = eventNamespace(series);
     if (series.name !== undefined) {
       const { count, message, lastTimestamp } = series;
       try {
-        await this.#client.patch(
-          series.name,
-          { count, message, lastTimestamp },
-          { namespace, type: 'merge', signal, unread },
-        );
+        await this.#client.patch(series.name, { count, message, lastTimestamp }, { namespace, type: 'merge', signal });
         return;
       } catch (error) {
         // The Event object has expired: continue the series in a new one.
@@ -216,7 +211,7 @@ export class ApiEventRecorder implements EventRecorder {
     }
     const name = this.#nameFor(series);
     try {
-      await this.#client.create(eventOf(series, name, this.#options.source), { namespace, signal, unread });
+      await this.#client.create(eventOf(series, name, this.#options.source), { namespace, signal });
     } catch (error) {
       // An earlier attempt succeeded, but its response was lost.
       if (!isAlreadyExists(error)) throw error;

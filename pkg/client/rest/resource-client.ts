@@ -18,7 +18,6 @@ import type {
 } from '#client/client.js';
 import type { ObjectEncoding } from '#client/rest/object-encoding.js';
 import { type QueryValues, queryString, resourcePath } from '#client/rest/paths.js';
-import { readAll } from '#client/rest/response.js';
 import type { TransportResponse } from '#client/rest/transport.js';
 import { watchEvent } from '#client/rest/watch-stream.js';
 import { TransportError } from '#http/client/transport-error.js';
@@ -140,12 +139,9 @@ export class RestResourceClient<T extends ApiObject> implements ResourceClient<T
     const path = this.#path({ namespace, name, subresource }) + queryString({ ...writeQuery(options), force });
     const body = typeof patch === 'string' ? patch : toJSONText(patch);
     const contentType = patchMediaTypes[type];
-    const request = { method: 'PATCH', path, body, contentType, accept: this.#accept, signal };
-    if (options.unread === true) {
-      await readAll((await this.#sender.open(request)).body);
-      return patch as T;
-    }
-    return this.#object(await this.#sender.value(request));
+    return this.#object(
+      await this.#sender.value({ method: 'PATCH', path, body, contentType, accept: this.#accept, signal }),
+    );
   }
 
   async delete(name: string, options: DeleteOptions = {}): Promise<void> {
@@ -187,10 +183,6 @@ export class RestResourceClient<T extends ApiObject> implements ResourceClient<T
     const encoded = this.#sender.encoding.encode(object, names);
     const { signal } = options;
     const request = { method, path: path + queryString(writeQuery(options)), ...encoded, accept: this.#accept, signal };
-    if (options.unread === true) {
-      await readAll((await this.#sender.open(request)).body);
-      return object;
-    }
     return this.#object(await this.#sender.value(request));
   }
 
