@@ -1,5 +1,4 @@
 /** Reads properties of the machine that a node runs on. */
-import { readFileSync } from 'node:fs';
 import { readFile, statfs } from 'node:fs/promises';
 import { arch, availableParallelism, release, totalmem } from 'node:os';
 import type { Clock } from '#apimachinery/clock.js';
@@ -113,15 +112,6 @@ export function availableMemory(text: string): number | undefined {
   return free === undefined || inactive === undefined ? undefined : free + inactive;
 }
 
-/** It is read each second: without a thread, which costs more than the kernel's answer. */
-function memoryText(): string {
-  try {
-    return readFileSync('/proc/meminfo', 'utf8');
-  } catch {
-    return '';
-  }
-}
-
 /** The machine that this process runs on. */
 export class LocalMachine implements Machine {
   readonly #rootDir: string;
@@ -168,7 +158,7 @@ export class LocalMachine implements Machine {
   }
 
   async memoryAvailableBytes(): Promise<number> {
-    return availableMemory(memoryText()) ?? totalmem();
+    return availableMemory(await readTrimmed('/proc/meminfo')) ?? totalmem();
   }
 
   usage(): Promise<HostUsage | undefined> {

@@ -1,5 +1,4 @@
 /** Usage of a cgroup, from its files; version 1 and 2. */
-import { readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type DeviceIO, DeviceNames, parseBlkio, parseIoStat } from '#nodeagent/stats/block-io.js';
@@ -84,10 +83,7 @@ export class CgroupReader {
     return this.#options.version === 2 ? this.#version2(path) : this.#version1(path);
   }
 
-  /**
-   * Part of `usage`, from few files, which are read each second: without threads, which cost more than the files of the
-   * kernel do. Undefined if the cgroup does not exist.
-   */
+  /** Part of `usage`, from few files. Undefined if the cgroup does not exist. */
   async memory(path: string): Promise<CgroupMemory | undefined> {
     const { mountPoint, version } = this.#options;
     const names =
@@ -95,7 +91,7 @@ export class CgroupReader {
         ? ['memory.current', 'memory.stat', 'memory.max']
         : ['memory.usage_in_bytes', 'memory.stat', 'memory.limit_in_bytes'];
     const folder = join(mountPoint, version === 2 ? '' : 'memory', path);
-    const [inUse, stat, limit] = names.map((name) => readAtOnce(join(folder, name)));
+    const [inUse, stat, limit] = await Promise.all(names.map((name) => readIfExists(join(folder, name))));
     const usageBytes = parseNumber(inUse);
     if (usageBytes === undefined || stat === undefined) return undefined;
     const inactive = parseFields(stat)(version === 2 ? 'inactive_file' : 'total_inactive_file');
@@ -253,14 +249,6 @@ export class CgroupReader {
 async function readIfExists(path: string): Promise<string | undefined> {
   try {
     return await readFile(path, 'utf8');
-  } catch {
-    return undefined;
-  }
-}
-
-function readAtOnce(path: string): string | undefined {
-  try {
-    return readFileSync(path, 'utf8');
   } catch {
     return undefined;
   }
