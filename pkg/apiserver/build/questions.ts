@@ -12,7 +12,7 @@ import { prepareSelection } from '#apiserver/registry/selectors.js';
 const restMs = 3000;
 
 export interface QuestionsSetup {
-  readonly environment: Pick<ServerEnvironment, 'dialect' | 'clock' | 'turns'>;
+  readonly environment: Pick<ServerEnvironment, 'dialect' | 'clock' | 'turns' | 'log'>;
   readonly authorization: Pick<AuthorizationParts, 'authorizer' | 'explainer'>;
   /** The server itself, which the endpoint asks for logs. */
   readonly handler: () => ApiHandler;
@@ -34,21 +34,31 @@ export class Questions {
 
   /**
    * Does what the first question would wait for: loads the code, and reads what selectors compare of each pod, as the list of a
-   * node's pods does. Resolves when the signal has aborted, or earlier.
+   * node's pods does. Resolves when the signal has aborted, or earlier. Never rejects: the server can do without.
    */
   async prepare(signal: AbortSignal): Promise<void> {
-    const { clock, turns } = this.#setup.environment;
+    const { clock, turns, log } = this.#setup.environment;
     await clock.sleep(restMs, signal);
     const parts = this.#parts;
     if (signal.aborted || parts === undefined) return;
-    await this.#endpoint(parts);
-    const resource = parts.resources.find('', pods.version, pods.resource);
-    if (resource !== undefined) await prepareSelection(resource, turns.bulk, signal);
+    try {
+      await this.#endpoint(parts);
+      const resource = parts.resources.find('', pods.version, pods.resource);
+      if (resource !== undefined) await prepareSelection(resource, turns.bulk, signal);
+    } catch (error) {
+      log.warn({ err: error }, 'cannot prepare for questions why; the first one takes longer');
+    }
   }
 
   #endpoint(parts: QuestionParts): Promise<WhyEndpoint> {
-    this.#loaded ??= this.#load(parts);
-    return this.#loaded;
+    if (this.#loaded !== undefined) return this.#loaded;
+    const loading = this.#load(parts);
+    this.#loaded = loading;
+    // The next question tries again.
+    loading.catch(() => {
+      this.#loaded = undefined;
+    });
+    return loading;
   }
 
   async #load({ resources, responder }: QuestionParts): Promise<WhyEndpoint> {
